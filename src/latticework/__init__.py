@@ -203,6 +203,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         instead = f"; see lw.{_OTHER_NAMES[name]}" if name in _OTHER_NAMES else ""
+        if name in ("from_keras", "from_tensorflow"):
+            instead = f"; {import_module(f'{__name__}.values.inputs.keras_models').WAY}"
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value

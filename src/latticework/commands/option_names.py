@@ -19,6 +19,7 @@ PHRASES = {
     "allow_insecure=True (--insecure on the command line)": "--insecure",
     "weights=(...) in that order, or by name as weights={...}": "--weights FILE.npz with an array per weight, by name",
     "weights=(...) in that order": "--weights FILE.npz with an array per weight, by name",
+    'then lw.from_onnx("net.onnx")': "then give net.onnx in its place",
     "with trust=True it is read": "with --trust-file it is read",
     "keys.public().save(folder)": "`latticework keygen`",
     "keys.public()": "evaluation.lwkeys",

@@ -17,6 +17,7 @@ from latticework.models.pytorch.exported_files import load_exported
 from latticework.models.pytorch.import_pytorch import from_torch
 from latticework.models.sklearn import from_sklearn
 from latticework.models.sklearn.skops_files import load_skops
+from latticework.values.inputs.keras_models import find_keras_way
 from latticework.values.inputs.reading_budget import ReadingLimits, limits_of
 
 
@@ -39,6 +40,8 @@ def load_program(
     """
     file, _, name = argument.partition(":")
     path, allowed = Path(file), limits_of(limits or [])
+    if way := find_keras_way(path):
+        raise UserError(way)
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
     if path.suffix == ".ir":

@@ -34,6 +34,7 @@ from latticework.plan.parameters import (
     modulus_limit_bits,
     security_levels,
 )
+from latticework.values.inputs.keras_models import find_keras_way
 
 MAX_PRECISION_BITS = 40
 # Options that hold objects of ours -> their class, and what to give.
@@ -56,6 +57,8 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
             hint = f"; did you mean {close[0]}=?" if close else ""
             raise TypeError(f"compile() got an unexpected keyword argument '{name}'{hint}")
     if not isinstance(program, Program | Circuit):
+        if way := find_keras_way(program):
+            raise TraceError(f"compile: {way}")
         raise TraceError(
             f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
         )

@@ -10,6 +10,7 @@ from latticework.errors import FormatError
 from latticework.ir.location import Loc
 from latticework.models.onnx.package import onnx_package
 from latticework.models.onnx.size_limits import allow_for_file, take_nodes
+from latticework.values.inputs.keras_models import find_keras_way
 from latticework.values.inputs.reading_budget import ReadingBudget, read_bytes
 
 OLDEST = 6  # its differences, but for a few operators, are attributes that are refused
@@ -45,6 +46,8 @@ def read(given: Any, budget: ReadingBudget) -> OnnxFile:
 
     raises  FormatError for what is no ONNX model or of a version that is not known, MissingPackageError
     """
+    if way := find_keras_way(given):
+        raise FormatError(f"from_onnx: {way}")
     onnx = onnx_package()
     if isinstance(given, onnx.ModelProto):
         data, name, folder = given.SerializeToString(), "model.onnx", None

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from latticework.errors import UserError
 from latticework.ir.lines import definition_loc, user_loc
 from latticework.ir.location import Loc
 from latticework.models.average_pooling import Pools, check_pools, with_average_pools
@@ -23,6 +24,7 @@ from latticework.models.pytorch.operators import CONVERTERS
 from latticework.models.pytorch.operators.aten_average_pools import AVERAGE_POOLS
 from latticework.models.pytorch.read import GraphReader
 from latticework.models.pytorch.signature import Signature
+from latticework.values.inputs.keras_models import find_keras_way
 from latticework.values.inputs.reading_budget import ReadingLimits, reading
 
 
@@ -49,6 +51,8 @@ def from_torch(
              MissingPackageError without PyTorch
     """
     at = user_loc()
+    if way := find_keras_way(module):
+        raise UserError(f"from_torch: {way}", at=at)
     averages = check_pools("from_torch", pools, at)
     with nullcontext() if limits is None else reading(limits, _weight_bytes(module)):
         read = read_module(module, example, at)

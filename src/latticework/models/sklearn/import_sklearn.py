@@ -25,6 +25,7 @@ from latticework.models.trees.tree_circuits import SUMS, TreeCircuit, warn_of_gr
 from latticework.models.trees.tree_options import GIVE_SAMPLES, NO_SAMPLES, TreeChoice, Ways
 from latticework.plan.client_steps import Finished
 from latticework.values.inputs.column_names import Names, in_order, names_of
+from latticework.values.inputs.keras_models import find_keras_way
 from latticework.values.inputs.reading_budget import DEFAULTS, MOST_SECRET, ReadingLimits, reading, told_as_damage
 
 _SAMPLES = "from_sklearn: samples"
@@ -67,6 +68,8 @@ def from_sklearn(
             for what is no estimator
     """
     kind = type(fitted).__name__
+    if way := find_keras_way(fitted):
+        raise UserError(f"from_sklearn: {way}")
     if isinstance(fitted, type) or not hasattr(fitted, "get_params"):
         raise UserError(f"from_sklearn: {kind} is no fitted estimator; give one of scikit-learn, after fit")
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from bench.zoo.entry import ZooEntry
-from bench.zoo.models import altum_age, cut_networks, estimators, icalabel, lenet, minilm, resnet20, skl2onnx, trees
+from bench.zoo.models import (
+    altum_age,
+    cut_networks,
+    estimators,
+    icalabel,
+    lenet,
+    minilm,
+    resnet20,
+    skl2onnx,
+    small_cnn,
+    trees,
+)
 
 # By name, in the order of the table.
 ENTRIES: dict[str, ZooEntry] = {
@@ -15,5 +26,6 @@ ENTRIES: dict[str, ZooEntry] = {
     **resnet20.ENTRIES,
     **minilm.ENTRIES,
     **lenet.ENTRIES,
+    **small_cnn.ENTRIES,
     **cut_networks.ENTRIES,
 }

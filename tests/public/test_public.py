@@ -42,7 +42,7 @@ def test_no_object_that_public_ones_give_is_forgotten():
 
 def test_all_that_pages_import_is_public():
     public = lists.read("python")
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for module, names, whole in IMPORTS.findall(page.read_text(encoding="utf-8")):
             wanted = [f"{module}.{name.strip()}" for name in names.split(",")] if module else [whole]
             assert not [name for name in wanted if name.split(" ")[0] not in public], page.name

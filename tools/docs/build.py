@@ -17,30 +17,44 @@ from links import Links, read_links
 from reference import index_text, page_text, pages
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = (
-    "programs",
-    "owner",
-    "loops",
-    "circuits",
-    "models",
-    "heir",
-    "client-server",
-    "command-line",
-    "memory",
-    "upgrading",
-    "ckks",
-    "bfv",
-    "expert-names",
-    "bootstrapping",
+TUTORIALS = (
+    "integers",
+    "training",
+    "client-and-server",
+    "precision",
+    "keys-and-memory",
+    "gpus",
+    "from-openfhe-lattigo-seal",
+    "from-concrete-ml-tenseal",
 )
+# Sections of the sidebar, with the pages of docs/ in the order in which they are read; the first takes all others.
+GUIDES = {
+    "Guides": (
+        "programs",
+        "models",
+        "owner",
+        "circuits",
+        "loops",
+        "client-server",
+        "memory",
+        "keys",
+        "upgrading",
+        "gpu",
+    ),
+    "For experts": ("ckks", "bfv", "bootstrapping", "ir", "export", "heir", "papers", "benchmarks"),
+    "Look-up": ("command-line", "expert-names", "glossary"),
+}
 ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")
 TO_README = re.compile(r"\]\(((?:\.\./)*)README\.md")
 
 
-def guides() -> list[str]:
-    """The pages of docs/: those with a place of their own in order, then all others."""
-    found = {path.stem for path in (ROOT / "docs").glob("*.md")}
-    return [name for name in FIRST if name in found] + sorted(found.difference(FIRST))
+def guides() -> dict[str, list[str]]:
+    """Section -> the pages of docs/ in it."""
+    named = [name for names in GUIDES.values() for name in names]
+    others = sorted({path.stem for path in (ROOT / "docs").glob("*.md")}.difference(named))
+    sections = {title: [f"docs/{name}" for name in names] for title, names in GUIDES.items()}
+    next(iter(sections.values())).extend(f"docs/{name}" for name in others)
+    return {"Tutorials": [f"docs/tutorials/{name}" for name in TUTORIALS], **sections}
 
 
 def lay_out(folder: Path) -> None:
@@ -50,12 +64,12 @@ def lay_out(folder: Path) -> None:
     (folder / "docs").mkdir(parents=True)
     (folder / "reference").mkdir()
     folders = [path for name in ("src", "cpp") for path in sorted((ROOT / name).rglob("README.md"))]
-    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE", *folders]:
+    for path in [*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE", *folders]:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(TO_README.sub(r"](\1index.md", path.read_text()))
     parts = {
-        "Guides": [f"docs/{name}" for name in guides()],
+        **guides(),
         "Reference": ["reference/index"],
         "About": list(ABOUT),
         "Folders": [path.relative_to(ROOT).with_suffix("").as_posix() for path in folders],

@@ -73,6 +73,9 @@ ENTRIES = {
         "scikit-learn: the same forest, exact on 16 digits", _forest, partial(_exact, digits=16), 2.0,
         filled_seconds=0.02,
     ),
+    "boosting-exact": ZooEntry(
+        "scikit-learn: GradientBoostingClassifier, 100 trees of depth 3, exact on 8 digits", _boosting, _exact, 10.0,
+    ),
     "boosting-signs": ZooEntry(
         "scikit-learn: GradientBoostingClassifier, 100 trees of depth 3, by signs on rows outside the band", _boosting,
         _signs, 10.0,

@@ -20,7 +20,7 @@ TYPED = re.compile(r"lw\.Secret\[lw\.Array|Annotated\[lw\.")
 
 def typed_blocks():
     """Blocks of the documentation that are written for type checkers, by file and number."""
-    for page in sorted(DOCS.glob("*.md")):
+    for page in sorted(DOCS.rglob("*.md")):
         for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)):
             if TYPED.search(block):
                 yield f"{page.stem}_{number}", block

@@ -16,7 +16,7 @@ import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROOT = DOCS.parent
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FOLDERS = [page for folder in ("cpp", "src") for page in sorted((ROOT / folder).rglob("README.md"))]
 GUIDES = [*(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")), *FOLDERS]
 MOST_LINES = 60  # of a page on a folder

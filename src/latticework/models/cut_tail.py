@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from latticework.models.client_rules.table_rules import UNFIT, OwnerRules
+from latticework.models.client_rules.table_rules import UNFIT, MovedNode, OwnerRule, OwnerRules
 from latticework.models.constant_folding import PublicValues
 from latticework.models.model_graph import ModelGraph, ModelNode
+from latticework.plan.client_steps import Labels, Threshold
 from latticework.plan.client_steps.stages import Doubt, Finished, check_after
 from latticework.plan.client_steps.step import OwnerStep, Shape
 
@@ -83,12 +84,20 @@ def postprocess_steps(
         for node in path:
             try:
                 here = check_after(Finished("", "", steps), shape)
-                maker = rules.by_operator[node.operator].after
-                assert maker is not None
-                decided = next((step for step in reversed(steps) if step.DECIDES), None)
-                steps = (*steps, *maker(replace(publics.moved_node(node, here), decided=decided)))
+                steps = _followed_by(steps, rules.by_operator[node.operator], publics.moved_node(node, here))
                 check_after(Finished("", "", steps), shape)
             except UNFIT as error:
                 raise UnfitNodeError(node, str(error)) from None
         found.append(Finished(called, name, steps, (doubts or {}).get(cut)))
     return tuple(found)
+
+
+def _followed_by(steps: tuple[OwnerStep, ...], rule: OwnerRule, moved: MovedNode) -> tuple[OwnerStep, ...]:
+    """Steps with those of one more node; of a decision between two numbers it changes their names."""
+    place = next((n for n in reversed(range(len(steps))) if steps[n].DECIDES), None)
+    decided = None if place is None else steps[place]
+    if place is not None and isinstance(decided, Threshold) and rule.renames is not None:
+        labels = rule.renames(moved, decided.labels or Labels.of([0, 1]))
+        return (*steps[:place], replace(decided, labels=labels), *steps[place + 1 :])
+    assert rule.after is not None
+    return (*steps, *rule.after(replace(moved, decided=decided)))

@@ -101,7 +101,7 @@ def _affine(kind: str) -> StepMaker:
     def make(moved: MovedNode) -> Steps:
         if moved.options.get("alpha", 1) != 1 or moved.options.get("rounding_mode") is not None:
             raise CannotMoveError("it has alpha or a rounding mode")
-        return common.affine(kind)(moved)
+        return common.affine_steps(moved, kind)
 
     return make
 

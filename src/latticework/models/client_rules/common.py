@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.functions.function_record import FunctionRecord, Moved
-from latticework.models.client_rules.table_rules import SECRET, CannotMoveError, MovedNode, OwnerRule, StepMaker, Steps
+from latticework.models.client_rules.table_rules import SECRET, CannotMoveError, MovedNode, OwnerRule, Steps
 from latticework.plan.client_steps import (
     Affine,
     Clip,
@@ -77,28 +77,43 @@ def reduce_axes(moved: MovedNode, kind: str, axes: Any, *, keep: bool) -> Steps:
     return tuple(Reduce(kind, dim + gone * number, keep) for number, dim in enumerate(dims))
 
 
-def affine(kind: str) -> StepMaker:
-    """+, -, * and / with one public operand."""
+def affine(kind: str) -> OwnerRule:
+    """The rule of +, -, * or / with one public operand."""
 
     def make(moved: MovedNode) -> Steps:
-        first, second = moved.args[:2]
-        if (first is SECRET) == (second is SECRET):
-            raise CannotMoveError("both operands are secret")
-        number = np.asarray(second if first is SECRET else first, dtype=np.float64)
-        one, zero = np.ones_like(number), np.zeros_like(number)
-        if kind == "add":
-            scale, offset = one, number
-        elif kind == "sub":
-            scale, offset = (one, -number) if first is SECRET else (-one, number)
-        elif kind == "mul":
-            scale, offset = number, zero
-        elif first is SECRET and number.all():
-            scale, offset = 1.0 / number, zero
-        else:
-            raise CannotMoveError("a quotient by what is secret, or by 0")
-        return scale_and_shift(moved, scale, offset)
+        return affine_steps(moved, kind)
 
-    return make
+    def rename(moved: MovedNode, labels: Labels) -> Labels:
+        scale, offset = _affine_parts(moved, kind)
+        if labels.numbers is None or scale.size != 1:
+            raise CannotMoveError("it computes with names of classes")
+        found = labels.array * scale.reshape(()) + offset.reshape(())
+        return Labels.of(found.astype(np.int64) if labels.whole and (found == np.rint(found)).all() else found)
+
+    return OwnerRule(make, make, wanted=False, renames=rename)
+
+
+def affine_steps(moved: MovedNode, kind: str) -> Steps:
+    """+, -, * or / with one public operand."""
+    return scale_and_shift(moved, *_affine_parts(moved, kind))
+
+
+def _affine_parts(moved: MovedNode, kind: str) -> tuple[Any, Any]:
+    """The scale and the offset of +, -, * or / with one public operand."""
+    first, second = moved.args[:2]
+    if (first is SECRET) == (second is SECRET):
+        raise CannotMoveError("both operands are secret")
+    number = np.asarray(second if first is SECRET else first, dtype=np.float64)
+    one, zero = np.ones_like(number), np.zeros_like(number)
+    if kind == "add":
+        return one, number
+    if kind == "sub":
+        return (one, -number) if first is SECRET else (-one, number)
+    if kind == "mul":
+        return number, zero
+    if first is SECRET and number.all():
+        return 1.0 / number, zero
+    raise CannotMoveError("a quotient by what is secret, or by 0")
 
 
 def scale_and_shift(moved: MovedNode, scale: Any, offset: Any) -> Steps:

@@ -23,9 +23,23 @@ from latticework.models.client_rules.table_rules import (
     whole,
     wholes,
 )
-from latticework.plan.client_steps import ByName, CodeOf, Extreme, Largest, NamesOf, Normalise, OneHot, Softmax
+from latticework.plan.client_steps import (
+    ByName,
+    CodeOf,
+    Extreme,
+    Labels,
+    Largest,
+    Linear,
+    NamesOf,
+    Normalise,
+    OneHot,
+    OwnerArray,
+    Reshape,
+    Softmax,
+)
 
 WRITTEN_SOFTMAX = "softmax written out"
+WRITTEN_VOTES = "votes of comparisons written out"
 
 
 def _softmax(*, log: bool) -> StepMaker:
@@ -40,10 +54,27 @@ def _softmax(*, log: bool) -> StepMaker:
 
 
 def _written_softmax(moved: MovedNode) -> Steps:
-    dim = moved.options["written"].axis(moved.shape, moved.args[1:])
+    written = moved.options["written"]
+    dim = written.axis(moved.shape, moved.args[1:])
     if dim is None:
         raise CannotMoveError("its nodes are no softmax of what has this shape")
-    return (Softmax(moved.dim(dim)),)
+    return (Softmax(moved.dim(dim), written.log),)
+
+
+def _written_votes(moved: MovedNode) -> Steps:
+    steps: Steps | None = moved.options["written"].steps(moved.shape)
+    if steps is None:
+        raise CannotMoveError("its nodes are no votes of comparisons in pairs")
+    return steps
+
+
+def _sign(moved: MovedNode) -> Steps:
+    """-1, 0 or 1: the largest of -x, 0 and x, the first of which is 0 where all are."""
+    moved.first_is_secret()
+    size = moved.shape[-1] if moved.shape else 1
+    apart = Reshape(moved.shape[-1:], (size, 1))
+    spread = Linear(OwnerArray.of([[0.0, -1.0, 1.0]]), OwnerArray.of(np.zeros(3)))
+    return (apart, spread, Extreme(Labels.of([0, -1, 1])))
 
 
 def _extreme(*, smallest: bool) -> StepMaker:
@@ -263,10 +294,7 @@ ONNX_RULES = OwnerRules(
         (("Cast", "CastLike"), OwnerRule(_cast_before, _cast_after, wanted=False)),
         *(((name,), OwnerRule(make, make, wanted=False)) for name, make in _SHAPING.items()),
         *(((name,), OwnerRule(None, _reduction(kind), wanted=False)) for name, kind in _REDUCTIONS.items()),
-        *(
-            ((name,), OwnerRule(common.affine(kind), common.affine(kind), wanted=False))
-            for name, kind in _ARITHMETIC.items()
-        ),
+        *(((name,), common.affine(kind)) for name, kind in _ARITHMETIC.items()),
         *(
             ((record.onnx,), common.elementary(record))
             for record in RECORDS
@@ -276,6 +304,8 @@ ONNX_RULES = OwnerRules(
         (("QuantizeLinear",), OwnerRule(_clip_to_type, _clip_to_type)),
         (("Softmax",), OwnerRule(None, _softmax(log=False))),
         ((WRITTEN_SOFTMAX,), OwnerRule(None, _written_softmax)),
+        ((WRITTEN_VOTES,), OwnerRule(None, _written_votes)),
+        (("Sign",), OwnerRule(None, _sign)),
         (("LogSoftmax",), OwnerRule(None, _softmax(log=True))),
         (("ArgMax",), OwnerRule(None, _extreme(smallest=False))),
         (("ArgMin",), OwnerRule(None, _extreme(smallest=True))),

@@ -10,6 +10,7 @@ import numpy as np
 
 from latticework.models.model_graph import ModelNode
 from latticework.plan.client_steps.step import OwnerStep
+from latticework.plan.client_steps.step_arrays import Labels
 
 
 class CannotMoveError(Exception):
@@ -69,12 +70,14 @@ class OwnerRule:
     before, after  its steps before encryption and after decryption; None: it is not moved there
     wanted         whether it is moved for its own sake, and not only where others beyond it are
     joins          of an operator that joins several values before encryption: along which axis, counted from the end
+    renames        names of a decision between two that it is given, after its own arithmetic
     """
 
     before: StepMaker | None = None
     after: StepMaker | None = None
     wanted: bool = True
     joins: Callable[[MovedNode], int] | None = None
+    renames: Callable[[MovedNode, Labels], Labels] | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from latticework.models.onnx import input_shapes as binding
 from latticework.models.onnx.building import OnnxBuilder, Scope
 from latticework.models.onnx.casts import without_idle_casts
 from latticework.models.onnx.integer_inputs import check_wholes
+from latticework.models.onnx.leaf_functions import with_leaf_values
 from latticework.models.onnx.onnx_threshold_margins import mark_doubts
 from latticework.models.onnx.onnx_trees import by_signs, tree_nodes
 from latticework.models.onnx.operators import onnx_quantised
@@ -33,6 +34,7 @@ from latticework.models.onnx.tensors import REAL, TensorReader
 from latticework.models.onnx.tree_digits import on_digits
 from latticework.models.onnx.written_functions import with_whole_activations
 from latticework.models.onnx.written_softmax import with_whole_softmaxes
+from latticework.models.onnx.written_votes import with_whole_votes
 from latticework.models.trees.tree_circuits import TreeCircuit
 from latticework.models.trees.tree_options import TreeChoice, Ways
 from latticework.models.trees.tree_program import TreeProgram
@@ -151,6 +153,7 @@ def _graph(
     kinds = {name: _kind(declared.get(name)) for name in secret}
     nodes = without_idle_casts(builder.build(kept, wanted, scope), {scope.names[name]: kinds[name] for name in secret})
     refs = tuple(Ref(scope.names[name]) for name in wanted)
+    nodes = with_leaf_values(nodes, builder.constants, refs, CONVERTERS)
     nodes = with_whole_softmaxes(nodes, builder.constants, refs, CONVERTERS)
     nodes, joined = with_whole_activations(nodes, builder.constants, refs, CONVERTERS)
     if joined:
@@ -165,6 +168,7 @@ def _graph(
     binding.check_names(shapes, extents, file.name)
     by_name = dict(extents)
     bound = {name: binding.bind(name, by_name[name], shapes, file.name) for name in given}
+    nodes = with_whole_votes(nodes, builder.constants, refs, CONVERTERS, bound)
     taken = tuple(GraphInput(name, shape, file.at(text=name)) for name, shape in bound.items())
     for name, shape in bound.items():
         if said := binding.shape_note(name, by_name[name], shape):

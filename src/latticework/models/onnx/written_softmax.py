@@ -2,8 +2,9 @@
 
 exp(x - m) / sum(exp(x - m)) is the softmax of x for every m that is the same along the axis of the sum. Exporters of
 JAX and TensorFlow write it so, with the largest element for m, and with axes that are left out, reshaped and expanded
-again. Encrypted, that largest element would be as many comparisons one after another as the axis has doublings, and
-they are for nothing; at the end of a model the softmax is its owner's.
+again. x - log(sum(exp(x))) is its logarithm, which exporters of naive Bayes write out. Encrypted, that largest
+element would be as many comparisons one after another as the axis has doublings, and they are for nothing; at the end
+of a model the softmax is its owner's.
 
 Nodes are found by what reads what. Which axis it is, and whether what is reshaped comes to lie where it belongs,
 follows from the shape of x, which is known when it is traced: there the nodes are carried out on random numbers, and
@@ -32,13 +33,17 @@ _MOST_TRIED = 1 << 22  # elements of x
 
 @dataclass(frozen=True)
 class WrittenSoftmax:
-    """The nodes of one: their first input is x, the others are what shapes are taken from."""
+    """The nodes of one: their first input is x, the others are what shapes are taken from.
+
+    log  whether it is the logarithm of a softmax
+    """
 
     body: ModelGraph
     converters: Converters
+    log: bool = False
 
     def axis(self, shape: Sequence[int], others: Iterable[Any]) -> int | None:
-        """The axis of an x of that shape along which they are a softmax; None where they are none."""
+        """The axis of an x of that shape along which they are a softmax, the last of several; None: they are none."""
         if not shape or prod(shape) > _MOST_TRIED:
             return None
         x = np.random.default_rng(0).normal(size=shape)
@@ -46,7 +51,7 @@ class WrittenSoftmax:
             found = self(x, others)
         if found.shape != x.shape:
             return None
-        axes = (axis for axis in range(x.ndim) if np.allclose(found, activations.softmax(x, axis), rtol=1e-9))
+        axes = (axis for axis in reversed(range(x.ndim)) if np.allclose(found, self.along(x, axis), rtol=1e-9))
         return next(axes, None)
 
     def __call__(self, x: Any, others: Iterable[Any]) -> Any:
@@ -55,13 +60,21 @@ class WrittenSoftmax:
         (found,) = run(self.body, self.converters, dict(zip(names, (x, *others), strict=True)))
         return found
 
+    def along(self, x: Any, axis: int) -> Any:
+        """Compute what the nodes stand for, along an axis."""
+        return (activations.log_softmax if self.log else activations.softmax)(x, axis)
+
 
 def _meaning(x: Any, *others: Any, written: WrittenSoftmax) -> Any:
     axis = written.axis(np.shape(x), others)
-    return written(x, others) if axis is None else activations.softmax(x, axis)
+    return written(x, others) if axis is None else written.along(x, axis)
 
 
-CONVERTERS = (Converter(WRITTEN_SOFTMAX, _meaning, note="Exp over its ReduceSum, of Sub of a ReduceMax or not"),)
+CONVERTERS = (
+    Converter(
+        WRITTEN_SOFTMAX, _meaning, note="Exp over its ReduceSum, of Sub of a ReduceMax or not; Sub of a ReduceLogSumExp"
+    ),
+)
 
 
 def with_whole_softmaxes(
@@ -80,8 +93,9 @@ def _fuse_softmax(
     constants: Mapping[str, Any],
     converters: Converters,
 ) -> ModelNode | None:
-    """The softmax that a quotient is the last node of."""
-    found = _last_of_softmax(node, makers, constants)
+    """The softmax that a quotient is the last node of, or its logarithm, of which a difference is."""
+    log = node.operator == "Sub"
+    found = (_last_of_logarithm if log else _last_of_softmax)(node, makers, constants)
     if found is None:
         return None
     x, within = found
@@ -94,7 +108,7 @@ def _fuse_softmax(
     kept = {name: constants[name] for name in read if name in constants}
     graph = ModelGraph(WRITTEN_SOFTMAX, inputs, kept, body, (Ref(node.results[0]),), node.loc)
     args = tuple(Ref(name) for name in (x, *others))
-    return ModelNode(WRITTEN_SOFTMAX, args, {"written": WrittenSoftmax(graph, converters)}, node.results, node.loc)
+    return ModelNode(WRITTEN_SOFTMAX, args, {"written": WrittenSoftmax(graph, converters, log)}, node.results, node.loc)
 
 
 def _last_of_softmax(
@@ -115,6 +129,17 @@ def _last_of_softmax(
         if largest := _way(second, "ReduceMax", first, makers, constants):
             return first, [*largest, less, exp, *sums, node]
     return None if x in constants else (x, [exp, *sums, node])
+
+
+def _last_of_logarithm(
+    node: ModelNode, makers: Mapping[str, ModelNode], constants: Mapping[str, Any]
+) -> tuple[str, list[ModelNode]] | None:
+    """The argument of the logarithm of a softmax, and the nodes from it on."""
+    if not all(isinstance(arg, Ref) for arg in node.args):
+        return None
+    x, other = (arg.name for arg in node.args)
+    sums = _way(other, "ReduceLogSumExp", x, makers, constants)
+    return None if sums is None or x in constants else (x, [*sums, node])
 
 
 def _way(

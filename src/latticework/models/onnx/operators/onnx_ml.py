@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from latticework.errors import ShapeError, UnsupportedError
+from latticework.errors import FormatError, ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.models.client_rules.categories import CategoryMap, category_map, label_map
 from latticework.models.client_rules.classes import SPREAD_BY, ClassRule, class_count, class_rule
 from latticework.models.converters import Converter
 from latticework.models.onnx.read_onnx import ML
@@ -289,6 +290,20 @@ def _refuse_on_secrets(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _look_up(name: str, read: Callable[..., CategoryMap]) -> Callable[..., Any]:
+    """A function that looks public values up in a table, and refuses encrypted ones."""
+
+    def look_up(x: Any, *, of: str = "", **options: Any) -> Any:
+        if is_secret(x):
+            raise UnsupportedError(f"{name}: {cut_before(of)}, and do it after decryption")
+        try:
+            return read(options, of_texts=np.asarray(x).dtype.kind in "USO").of(x)
+        except (ValueError, KeyError) as error:
+            raise FormatError(f"{name}: {error}; export the model again") from None
+
+    return look_up
+
+
 def _trees(x: Any, *, gap: float = 0.0, **options: Any) -> tuple[Any, Any]:
     """A sum of trees, with what is undecided; as the file has it there is no gap."""
     if not gap:
@@ -297,6 +312,7 @@ def _trees(x: Any, *, gap: float = 0.0, **options: Any) -> tuple[Any, Any]:
 
 
 _BY_WAY = 'with trees="sign" or "exact"; post_transform NONE, LOGISTIC or SOFTMAX'
+_AT_EITHER_END = "the owner's: before encryption, or after decryption"
 _LABEL = "the class is the owner's; post_transform NONE, LOGISTIC or, of more than one score, SOFTMAX"
 CONVERTERS = tuple(
     Converter(f"{ML}.{name}", meaning, since=1, note=note)
@@ -316,7 +332,7 @@ CONVERTERS = tuple(
         ("TreeEnsembleClassifier", _trees, _BY_WAY),
         ("TreeEnsembleRegressor", _trees, _BY_WAY),
         ("ZipMap", _refuse_on_secrets("ZipMap"), "the owner's: after decryption"),
-        ("LabelEncoder", _refuse_on_secrets("LabelEncoder"), "the owner's: before encryption, or after decryption"),
-        ("CategoryMapper", _refuse_on_secrets("CategoryMapper"), "the owner's: before encryption, or after decryption"),
+        ("LabelEncoder", _look_up("LabelEncoder", label_map), _AT_EITHER_END),
+        ("CategoryMapper", _look_up("CategoryMapper", category_map), _AT_EITHER_END),
     )
 )

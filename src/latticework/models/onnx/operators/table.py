@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from latticework.models.converters import Converter, Converters
+from latticework.models.onnx import written_softmax, written_votes
 from latticework.models.onnx.operators import (
     onnx_attention,
     onnx_control,
@@ -28,7 +29,6 @@ from latticework.models.onnx.operators import (
 )
 from latticework.models.onnx.refused_operators import REMEDIES
 from latticework.models.onnx.size_limits import check_size, spend, take_elements
-from latticework.models.onnx.written_softmax import CONVERTERS as WRITTEN
 from latticework.models.semantics.operand_checks import is_secret
 
 
@@ -70,6 +70,7 @@ CONVERTERS: Converters = _table(
         onnx_public.CONVERTERS,
         onnx_control.converters(lambda: CONVERTERS),
         onnx_ml.CONVERTERS,
-        WRITTEN,
+        written_softmax.CONVERTERS,
+        written_votes.CONVERTERS,
     )
 )

@@ -42,7 +42,7 @@ GUIDES = {
         "gpu",
     ),
     "For experts": ("ckks", "bfv", "bootstrapping", "ir", "export", "heir", "papers", "benchmarks"),
-    "Look-up": ("command-line", "expert-names", "glossary"),
+    "Look-up": ("command-line", "expert-names", "glossary", "patents"),
 }
 ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")
 TO_README = re.compile(r"\]\(((?:\.\./)*)README\.md")

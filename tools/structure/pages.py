@@ -7,7 +7,7 @@ from structure.figures import Figure
 
 TABLES = "docs/papers.md"  # rows of results that a command writes
 WRITTEN = re.compile(r"<!-- (?!end)[^>]* -->.*?<!-- end -->", re.DOTALL)  # blocks of pages that tools write
-TARGETS = {"ARCHITECTURE.md": 3000, "CHANGELOG.md": 3000, "docs": 32000, "docs/tutorials": 6000, TABLES: 5000}
+TARGETS = {"ARCHITECTURE.md": 3000, "CHANGELOG.md": 3000, "docs": 33000, "docs/tutorials": 6000, TABLES: 5000}
 ROUNDED_TO = 100  # so that a sentence more or less is no new state
 
 

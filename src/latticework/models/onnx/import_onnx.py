@@ -31,6 +31,7 @@ from latticework.models.onnx.operators.table import CONVERTERS
 from latticework.models.onnx.read_onnx import OnnxFile, read
 from latticework.models.onnx.subgraph import Captures, check_values, select_nodes
 from latticework.models.onnx.tensors import REAL, TensorReader
+from latticework.models.onnx.training_rows import RowDistances
 from latticework.models.onnx.tree_digits import on_digits
 from latticework.models.onnx.written_functions import with_whole_activations
 from latticework.models.onnx.written_softmax import with_whole_softmaxes
@@ -101,6 +102,8 @@ def from_onnx(
         samples, columns = take_columns({}, order, samples, "from_onnx: samples")
         check = partial(check_wholes, file.name, kinds)
         del file
+        distances = RowDistances(graph)
+        distances.check(graph)
         if trees == "exact":
             circuit = on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
             circuit.names = next(iter(columns.values()), ())
@@ -108,15 +111,16 @@ def from_onnx(
         changes: tuple[str, ...] = ()
         if averages:
             graph, changes = with_average_pools(graph, AVERAGE_POOLS)
-        notes = (*notes, *changes)
+        notes = (*notes, *distances.notes(graph), *changes)
         has_trees = bool(tree_nodes(graph))
         if has_trees:
             graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice)
             notes = (*notes, *told)
-        made = cut_program(
-            graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
-            mark=mark_doubts if has_trees and mark else None,
-        )  # fmt: skip
+        with distances.without_advice(graph):
+            made = cut_program(
+                graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
+                mark=mark_doubts if has_trees and mark else None,
+            )  # fmt: skip
         made.changes, made.columns = changes, columns
         return made
 

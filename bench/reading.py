@@ -23,7 +23,7 @@ from bench.micro.cycles import Cycles, Measured
 from bench.micro.kernels import ring_of
 from bench.rows import Row, report, show
 from latticework import _core
-from latticework.commands.machine.timing import keep_memory
+from latticework.plan.machine.timing import keep_memory
 from latticework.values.packing.key_manifest import galois_element
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -20,6 +20,7 @@ SUITES = {
     "keymemrt": "bench.keymemrt.suite",
     "placement": "bench.placement.suite",
     "scales": "bench.scales",
+    "prices": "bench.prices",
     "compile-time": "bench.compile_time",
     "zoo": "bench.zoo.suite",
     "export": "bench.export.suite",

@@ -60,6 +60,7 @@ WITHIN = {
     "plan.files": "plan.client_steps plan.instructions plan.parameters plan.schema",
     "plan.key_schedule": "plan.instructions plan.parameters plan.schema",
     "plan.cost": "plan.files plan.instructions plan.parameters plan.schema",
+    "plan.machine": "plan.cost plan.instructions plan.parameters",
     "plan.analysis": "plan.cost plan.files plan.instructions plan.key_schedule plan.parameters plan.schema",
     "plan.export": "plan.instructions plan.parameters plan.schema",
     "ir.dialects": "*",

@@ -14,7 +14,7 @@ from bench.micro.ir import ir_rows
 from bench.micro.kernels import PRIME_BITS, SOURCES, TARGETS, TERMS, kernel_rows
 from bench.rows import Row, report, show
 from latticework import _core
-from latticework.commands.machine.timing import keep_memory
+from latticework.plan.machine.timing import keep_memory
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -21,6 +21,7 @@ from latticework.plan.analysis.simulate import simulate
 from latticework.plan.cost import CostModel, Costs, client_costs
 from latticework.plan.export import export_plan
 from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.machine.shown_prices import shown_costs
 from latticework.plan.schema.arguments import OutputLanes, rebuild_result, scatter
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.report import AccuracyReport, Report, build_report
@@ -154,7 +155,7 @@ class Model:
 
     def costs(self) -> Costs:
         """Predicted seconds and bytes of a run, at the server and at the client; `report()` breaks them down."""
-        model = self._costs or CostModel.load()
+        model = shown_costs(self._costs)
         cost = estimate(self.plan, model)
         return Costs(
             cost.warm_seconds, cost.first_seconds, cost.key_load_seconds, cost.memory.total,
@@ -273,7 +274,7 @@ class Model:
                 f"accuracy: server is a {type(server).__name__}, client a {type(client).__name__}; "
                 "give a Server of this model, and the Client whose keys it has"
             )
-        costs = self._costs or CostModel.load()
+        costs = shown_costs(self._costs)
         request = AccuracyRequest(X, y, own_names(integers), encrypted, simulated, seed, progress, on_event, server)
         return kept.report(self.plan, costs, chosen, request)
 

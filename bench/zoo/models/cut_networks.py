@@ -59,7 +59,7 @@ def _basic_pitch_prepared() -> Any:
 def _basic_pitch(prepared: Any) -> ZooModel:
     file, data = prepared
     program = lw.from_onnx(file, {NMP_INPUT: (1, 172, 309)}, inputs=[NMP_INPUT], outputs=[NMP_CONTOURS])
-    return ZooModel(program, data[:4], data[4:], None, {"degree": 15, "precision_bits": 6, "effort": "fast"})
+    return ZooModel(program, data[:4], data[4:], None, {"degree": 15, "precision_bits": 6})
 
 
 def _magika_prepared() -> Any:

@@ -49,14 +49,14 @@ def _signs(prepared: Any) -> ZooModel:
     program = lw.from_sklearn(fitted, "predict", trees="sign", samples=x, gap=GAP)
     kept = program.keeps_apart(held, everywhere=False)
     calibrate = x[program.keeps_apart(x)]
-    return ZooModel(program, calibrate, held[kept], labels[kept], {"precision_bits": 8, "effort": "fast"})
+    return ZooModel(program, calibrate, held[kept], labels[kept], {"precision_bits": 8})
 
 
 def _surfaces(file: bytes) -> ZooModel:
     """On whole numbers around its thresholds, as hyperparameters are."""
     x = np.random.default_rng(SEED).integers(0, [3, 6, 8, 160], size=(512, 4)).astype(np.float64)
     program = lw.from_onnx(file, {"input": (1, 4)}, trees="sign", samples=x)
-    options = {"precision_bits": 8, "effort": "fast"}
+    options = {"precision_bits": 8}
     return ZooModel(program, x[:256, None], x[256:, None], None, options)
 
 

@@ -388,7 +388,7 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "measure": Command(
-        "Measure what operations cost on this machine, for `compile --cost-table`.",
+        "Measure what operations cost on this machine, for times in reports and `compile --cost-table`.",
         (
             _output("File to write; in the user's cache folder if not given.", None),
             FORCE,

@@ -77,9 +77,9 @@ def _installation_lines(facts: dict[str, Any]) -> list[str]:
     rows += [("package", _describe_package(name, **package)) for name, package in facts["packages"].items()]
     rows += [("cache", f"{path}: {size(held)}") for path, held in facts["caches"].items()]
     rows.append(
-        ("prices", f"of this machine, with --cost-table {facts['cost_table']}")
+        ("prices", f"of times in reports: by {facts['cost_table']}")
         if facts["cost_table"]
-        else ("prices", "of another machine; `latticework measure` takes those of this one")
+        else ("prices", "of times in reports: by a quick probe of this machine; `latticework measure` measures more")
     )
     lines = [f"  {name:<13}{text}" for name, text in rows]
     return lines + [

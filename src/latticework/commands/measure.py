@@ -47,7 +47,8 @@ def measure(
         counts = () if threads is None else (threads,)
         table = measure_machine(extent, backend=backend, threads=counts, command=command, on_step=show)
     write_table(table, path)
-    return Outcome({"output": str(path)}, (f"wrote {path}; use it with: latticework compile --cost-table {path}",))
+    told = "reports predict times by it" if output is None else f"use it with: latticework compile --cost-table {path}"
+    return Outcome({"output": str(path)}, (f"wrote {path}; {told}",))
 
 
 def read_sets(text: str) -> tuple[str, ...]:

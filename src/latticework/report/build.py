@@ -11,6 +11,7 @@ from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.trip_counts import instructions_run
 from latticework.plan.cost import CostModel, client_costs
+from latticework.plan.machine.shown_prices import shown_costs
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan
 from latticework.report.carried import carried_levels
 from latticework.report.data import Execution
@@ -41,13 +42,13 @@ def build_report(
 ) -> Report:
     """The report of a plan.
 
-    model   prices; the shipped table if not given
+    model   prices; those of this machine if not given, or if they are those of the package
     trips   values of run-time trip counts by name; their limits if not given
     memory  a budget such as "2GB": then it says, too, what a server holds under it
     runs    at the same time, that the budget has to have room for
     raises  UserError for a budget that is no amount; BudgetError for one that is too small
     """
-    model = model or CostModel.load()
+    model = shown_costs(model)
     cost = estimate(plan, model, trips)
     execution = Execution(
         cost,
@@ -80,7 +81,7 @@ def _budgets(plan: Plan) -> list[float | None]:
 def build_client_report(spec: ClientSpec) -> Report:
     """The report of a client file: parameters, inputs, outputs and keys."""
     unknown = [None] * len(spec.outputs)
-    return _report(spec, CostModel.load(), None, None, tuple(client_notes(spec)), unknown, unknown)
+    return _report(spec, shown_costs(), None, None, tuple(client_notes(spec)), unknown, unknown)
 
 
 def _worst_cases(plan: Plan) -> list[float | None]:

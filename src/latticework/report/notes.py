@@ -16,7 +16,8 @@ def table_text(model: CostModel) -> str:
     table = model.table
     cpu = table.machine.get("cpu", "an unnamed machine")
     threads = "1 thread" if table.threads == 1 else f"{table.threads} threads"
-    return f"{table.source} on {cpu}, {table.machine.get('cores', '?')} cores, {threads}, {table.date}"
+    adapted = f"; {table.adapted}" if table.adapted else ""
+    return f"{table.source} on {cpu}, {table.machine.get('cores', '?')} cores, {threads}, {table.date}{adapted}"
 
 
 _BOUND_NOTE = (
@@ -62,8 +63,8 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
     notes = [
         *plan.changes,
         f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "
-        f"(table {model.table_hash[:12]}). They are for one thread of a quiet machine; "
-        "another machine needs its own table.",
+        f"(table {model.table_hash[:12]}). They are for one thread of a quiet machine"
+        f"{'' if model.table.adapted else '; another machine needs its own table'}.",
         "Later runs are all but the first one of a server. The first also encodes the constants and gets its memory "
         "from the system; this assumes that both stay.",
         "Time is booked to the line that causes it: relinearizing and rescaling to the line of the product, a change "

@@ -9,6 +9,7 @@ from latticework.plan.analysis.memory_plan import MemoryPlan, MemoryPlanner
 from latticework.plan.cost import CostModel
 from latticework.plan.key_schedule.key_eviction import RowTraffic
 from latticework.plan.key_schedule.keys_over_time import Stretch, Trace, merge_stretches
+from latticework.plan.machine.shown_prices import shown_costs
 from latticework.plan.schema.amounts import checked_runs, parse_bytes
 from latticework.plan.schema.schema import Plan
 from latticework.report.budget_records import KeyLine, KeyLoop, KeyStretch, UnderBudget
@@ -33,7 +34,7 @@ def under_budget(
     raises  UserError for what is no amount; BudgetError for one that is too small
     """
     budget_bytes = parse_bytes(memory)
-    planner = MemoryPlanner(plan, model or CostModel.load(), trips, runs=checked_runs(runs, memory))
+    planner = MemoryPlanner(plan, shown_costs(model), trips, runs=checked_runs(runs, memory))
     made = planner.share(budget_bytes)
     trace, least = planner.trace(made), made.least
     point = planner.point(made, CURVE_WINDOWS)

@@ -15,11 +15,11 @@ from latticework.cli import app
 from latticework.commands.benchmarks import suites
 from latticework.commands.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
 from latticework.commands.machine.bootstrap_timing import EncryptedBootstrap, MeasuredBootstrap, kinds_of
-from latticework.commands.machine.measured_operations import MeasuredChain, Operations
 from latticework.commands.machine.operations_bfv import BfvOperations
 from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
 from latticework.plan.cost import UNITS, CostModel, parse_table
 from latticework.plan.instructions.table import RECORDS
+from latticework.plan.machine.measured_operations import MeasuredChain, Operations
 from latticework.plan.parameters import bootstrap_chain
 
 suites()  # puts the source tree on the path
@@ -214,5 +214,5 @@ def test_no_operation_of_a_record_is_forgotten_where_operations_are_measured():
     measured = {op for of in (Operations, BfvOperations) for op, _, _ in of(chain, "ref", 1).calls()}
     for op in (name for record in RECORDS.values() for name in record.work):
         place = "operations_bfv.py" if op.startswith("bfv.") else "measured_operations.py"
-        assert (op in measured) != (op in NOT_MEASURED), f"{op}: add a call of it to commands/machine/{place}"
+        assert (op in measured) != (op in NOT_MEASURED), f"{op}: add a call of it to {place}"
     assert {name for record in RECORDS.values() for name in record.work} >= NOT_MEASURED

@@ -6,11 +6,11 @@ from bfv_plans import plan_of
 from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework import _core
-from latticework.commands.machine.measured_operations import MeasuredChain
 from latticework.commands.machine.operations_bfv import BfvOperations
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel, Shape, bfv_weights, ckks_weights, work
 from latticework.plan.files.code_file import encode_code
+from latticework.plan.machine.measured_operations import MeasuredChain
 from latticework.plan.parameters.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.select import Need, build_chain

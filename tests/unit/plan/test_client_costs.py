@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import cli
-from latticework.commands.machine.measured_operations import MeasuredChain, Operations
 from latticework.plan.cost import CostModel, Shape, client_costs, work
 from latticework.plan.cost.client_cost import message_limbs
+from latticework.plan.machine.measured_operations import MeasuredChain, Operations
 from latticework.report import build_client_report
 
 CKKS = {"precision_bits": 10, "ring_degree": 4096, "insecure": True}

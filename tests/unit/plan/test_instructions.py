@@ -120,7 +120,7 @@ ALLOWED = {
     "plan/cost/weights.py": "prices of layouts before there is a plan",
     "compiler/layout_choice/prices.py": "prices of circuits before there is a plan",
     "runtime/devices/profile_tables.py": "kernels, some of which have the same names",
-    "commands/machine/measured_operations.py": "what is measured of the core",
+    "plan/machine/measured_operations.py": "what is measured of the core",
     "commands/machine/operations_bfv.py": "what is measured of the core",
     "plan/files/check_file.py": "a kind of key",
     "frontend/heir/pretty_forms.py": "operations of HEIR, some of which have the same names",

@@ -6,18 +6,17 @@ are read from memory once each, and prices are of operations whose operands are 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.commands.machine.timing import round_seconds
 from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.code_file import encode_code
+from latticework.plan.machine.timing import best_of, clock_of, round_seconds
 from latticework.plan.parameters import ModulusChain, bootstrap_chain
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import Plan
@@ -135,11 +134,7 @@ def bootstrap_row(kind: MeasuredBootstrap, model: CostModel, backend: str, threa
     case = EncryptedBootstrap(chain, plan, slots=kind.slots, threads=threads, backend=backend)
     x = case.encrypt(np.linspace(-1, 1, kind.slots).astype(np.complex128))
     case.run(x)
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        case.run(x)
-        times.append(time.perf_counter() - start)
+    seconds = best_of(lambda: case.run(x), rounds, clock_of(threads))
     return {
         "set": kind.name,
         "ring_degree": chain.ring_degree,
@@ -149,5 +144,5 @@ def bootstrap_row(kind: MeasuredBootstrap, model: CostModel, backend: str, threa
         "slots": kind.slots,
         "real": kind.real,
         "expected": round_seconds(estimate(case.plan, model).warm_seconds),
-        "seconds": round_seconds(min(times)),
+        "seconds": round_seconds(seconds),
     }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from latticework.plan.machine.processor import count_cores, name_processor
 from latticework.values.extension import _core
 
 HERE = Path(__file__).parent
@@ -17,23 +17,7 @@ HERE = Path(__file__).parent
 def describe_machine() -> dict[str, Any]:
     """Processor, cores that may be used, memory, graphics processor (None: none is reported by its driver)."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cpu": _processor(), "cores": cores, "memory_gb": round(memory, 1), "gpu": _gpu()}
-
-
-def _processor() -> str:
-    """The model's name; family, model and stepping beside it, since virtual machines hide the name's end."""
-    info = Path("/proc/cpuinfo")
-    if not info.exists():
-        return platform.processor() or platform.machine()
-    fields: dict[str, str] = {}
-    for line in info.read_text().splitlines():
-        name, _, value = line.partition(":")
-        fields.setdefault(name.strip(), value.strip())
-    name = fields.get("model name", platform.machine())
-    if "cpu family" not in fields:
-        return name
-    return f"{name} (family {fields['cpu family']}, model {fields.get('model')})"
+    return {"cpu": name_processor(), "cores": count_cores(), "memory_gb": round(memory, 1), "gpu": _gpu()}
 
 
 def _gpu() -> str | None:

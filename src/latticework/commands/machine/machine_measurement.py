@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, log
@@ -13,13 +12,16 @@ from typing import Any
 
 from latticework.commands.machine.bootstrap_timing import MeasuredBootstrap, bootstrap_row, kinds_of
 from latticework.commands.machine.machine_description import commit, default_backend, describe_machine
-from latticework.commands.machine.measured_operations import MeasuredChain, operation_times
 from latticework.commands.machine.operations_bfv import bfv_times
-from latticework.commands.machine.timing import REPEATS, keep_memory, round_seconds
-from latticework.commands.machine.units import UnitTimes
 from latticework.errors import UserError
 from latticework.plan.cost import CostModel, parse_table
 from latticework.plan.instructions.work_units import Shape
+from latticework.plan.machine.kept_probe import cache_folder
+from latticework.plan.machine.measured_operations import MeasuredChain, operation_times
+from latticework.plan.machine.processor import name_backend
+from latticework.plan.machine.shown_prices import KEPT_TABLE
+from latticework.plan.machine.timing import REPEATS, keep_memory, round_seconds
+from latticework.plan.machine.units import UnitTimes
 from latticework.values.extension import _core
 
 OnStep = Callable[[int, int, str], None]
@@ -59,8 +61,14 @@ QUICK = MeasuredExtent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),
 
 
 def default_place() -> Path:
-    """The default path of this machine's cost table, by the XDG rules."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework" / "cost-table.json"
+    """The default path of this machine's cost table, by the XDG rules, from which reports take their prices.
+
+    raises  UserError for a user without a home
+    """
+    folder = cache_folder()
+    if folder is None:
+        raise UserError("measure: there is no home folder with a cache; give --output, or set XDG_CACHE_HOME")
+    return folder / KEPT_TABLE
 
 
 def measure_machine(
@@ -90,7 +98,7 @@ def measure_machine(
         "commit": commit(),
         "command": command,
         "source": "measured",
-        "backend": _core.Ring(1 << 10, _core.primes_near(2.0**40, 1 << 11, 1), backend=backend, threads=1).backend,
+        "backend": name_backend(backend),
     }
     steps, done = len(extent.steps) * len(wanted), 0
     keep_memory()

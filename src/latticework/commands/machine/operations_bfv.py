@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from latticework.commands.machine.measured_operations import Calls, MeasuredChain, best_times
-from latticework.commands.machine.units import PRIME_BITS
 from latticework.plan.cost import Shape
+from latticework.plan.machine.measured_operations import Calls, MeasuredChain, best_times
+from latticework.plan.machine.units import PRIME_BITS
 from latticework.plan.parameters.bfv_chain import plain_prime
 from latticework.values.extension import _core
 
@@ -59,4 +59,4 @@ class BfvOperations:
 
 def bfv_times(chain: MeasuredChain, backend: str, threads: int, rounds: int) -> Iterator[tuple[str, Shape, float]]:
     """(operation, shape, seconds) of every operation on a chain."""
-    return best_times(BfvOperations(chain, backend, threads).calls(), rounds)
+    return best_times(BfvOperations(chain, backend, threads).calls(), rounds, threads)

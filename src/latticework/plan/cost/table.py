@@ -82,6 +82,8 @@ class CostTable:
     ops       prices of whole operations, preferred to units
     overhead  operation -> factor on the price that follows from units
     bootstraps  times of whole bootstraps, preferred to what their operations add up to
+    backend   whose kernels were measured; "": not known
+    adapted   words on how the prices were brought to another machine; "": they are as they were measured
     hash      of the whole content, hexadecimal
     parallel  prices on more threads, measured in the same sitting
     """
@@ -98,6 +100,11 @@ class CostTable:
     hash: str
     parallel: CostTable | None = None
     bootstraps: tuple[BootstrapRow, ...] = ()
+    backend: str = ""
+    adapted: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.hash, self.adapted))
 
 
 def parse_table(text: str, name: str = "cost table") -> CostTable:
@@ -126,6 +133,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
             hash=hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
             parallel=None if parallel is None else parse_table(json.dumps(content | dict(parallel)), name),
             bootstraps=tuple(_bootstrap_row(row) for row in content.get("bootstraps", [])),
+            backend=str(content.get("backend", "")),
         )
     except KeyError as error:
         raise FormatError(f"{name}: field {error} is missing") from None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from latticework.commands.machine.units import PRIME_BITS
 from latticework.plan.cost import Shape
 from latticework.plan.cost.client_cost import message_limbs
+from latticework.plan.machine.timing import clock_of
+from latticework.plan.machine.units import PRIME_BITS
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import galois_element
 
@@ -103,20 +103,20 @@ def operation_times(
     chain: MeasuredChain, backend: str, threads: int, rounds: int
 ) -> Iterator[tuple[str, Shape, float]]:
     """(operation, shape, seconds) of every operation on a chain."""
-    return best_times(Operations(chain, backend, threads).calls(), rounds)
+    return best_times(Operations(chain, backend, threads).calls(), rounds, threads)
 
 
-def best_times(calls: Calls, rounds: int) -> Iterator[tuple[str, Shape, float]]:
+def best_times(calls: Calls, rounds: int, threads: int) -> Iterator[tuple[str, Shape, float]]:
     """(operation, shape, seconds): the best of some rounds of all operations in turn.
 
     In turn and with all results of a round kept, so that each operation meets caches that others have used and
     memory that is not yet mapped: a plan runs like that, with many values alive.
     """
-    best = [float("inf")] * len(calls)
+    best, clock = [float("inf")] * len(calls), clock_of(threads)
     for _ in range(rounds):
         kept = []
         for place, (_, _, call) in enumerate(calls):
-            start = time.perf_counter()
+            start = clock()
             kept.append(call())
-            best[place] = min(best[place], time.perf_counter() - start)
+            best[place] = min(best[place], clock() - start)
     yield from ((op, shape, seconds) for (op, shape, _), seconds in zip(calls, best, strict=True))

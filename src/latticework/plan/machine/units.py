@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from latticework.commands.machine.timing import REPEATS, best_of, best_of_loop
+from latticework.plan.machine.timing import REPEATS, best_of, best_of_loop, clock_of
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import galois_element
 
@@ -31,6 +31,7 @@ class UnitTimes:
 
     def __init__(self, ring_degree: int, backend: str, threads: int, repeats: int = REPEATS) -> None:
         self.degree, self.repeats, self.kept = ring_degree, repeats, list[mmap.mmap]()
+        self.clock = clock_of(threads)
         primes = _core.primes_near(2.0**PRIME_BITS, 2 * ring_degree, LIMBS)
         self.ring = _core.Ring(ring_degree, primes, backend=backend, threads=threads)
         if not self.multiplies():
@@ -51,10 +52,19 @@ class UnitTimes:
 
     def seconds(self, kernel: str, limbs: Sequence[int] = FOUR, to: Sequence[int] = (), terms: int = 1) -> float:
         """One run of a kernel over some limbs."""
-        return best_of_loop(_core.KernelLoop(self.ring, kernel, limbs, to, terms).run, self.repeats)
+        return best_of_loop(_core.KernelLoop(self.ring, kernel, limbs, to, terms).run, self.repeats, self.clock)
+
+    def row_seconds(self, kernel: str) -> float:
+        """One row of a kernel that takes every row by itself."""
+        return self.seconds(kernel) / len(FOUR)
 
     def units(self) -> dict[str, float]:
         """Seconds of every unit, for one row (fft: one transform of N/2 slots; read_byte, fresh_byte: one byte)."""
+        reading = {"key_row": self.key_row(), "read_byte": self.read_byte(), "fresh_byte": self.fresh_byte()}
+        return self.kernels() | reading
+
+    def kernels(self) -> dict[str, float]:
+        """Seconds of the units that are kernels."""
         rows = len(FOUR)
         pointwise = self.seconds("mul") / rows
         small = SMALLEST * pointwise
@@ -77,22 +87,19 @@ class UnitTimes:
             "lift_term": max(term, small),
             "lift_source": max(source, small),
             "expand": self.seconds("expand_uniform") / rows,
-            "key_row": self.key_row(),
-            "read_byte": self.read_byte(),
-            "fresh_byte": self.fresh_byte(),
         }
 
-    def fresh_byte(self) -> float:
+    def fresh_byte(self, size: int = FRESH_BYTES) -> float:
         """First use of memory, in large pages where the system gives them. Once, and the memory is kept until the end:
         what was given back a moment ago comes again at a tenth of the price where the machine is a virtual one."""
-        memory = mmap.mmap(-1, FRESH_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.kept.append(memory)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
         pages = np.frombuffer(memory, np.uint8)[:: mmap.PAGESIZE]
         start = time.thread_time()  # once: other work on the machine must not count
         pages[:] = 1
-        return (time.thread_time() - start) / FRESH_BYTES
+        return (time.thread_time() - start) / size
 
     def key_row(self) -> float:
         """A row of a key, brought again from its file, which the system has in memory; of some keys in turn."""
@@ -108,7 +115,7 @@ class UnitTimes:
             path = str(Path(folder) / "keys")
             _core.save_evaluation_keys(path, generator.evaluation_keys(generator.secret_key(), specs))
             reader = _core.KeyLimbLoop(_core.EvaluationKeyFile(path, context), rows)
-            return best_of(lambda: [reader.run(i) for i in range(KEYS)], self.repeats) / rows
+            return best_of(lambda: [reader.run(i) for i in range(KEYS)], self.repeats, clock_of(1)) / rows
 
     def read_byte(self) -> float:
         """Opening, verifying and unpacking rows of a file that the system has in memory."""
@@ -119,5 +126,5 @@ class UnitTimes:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "rows")
             _core.write_container(path, kind, bytes(32), {}, [(1, packed)])
-            read = best_of(lambda: _core.ContainerReader(path, kinds=[kind]).section(0), self.repeats)
+            read = best_of(lambda: _core.ContainerReader(path, kinds=[kind]).section(0), self.repeats, clock_of(1))
         return (read + self.seconds("import_residues")) / len(packed)

@@ -1,0 +1,1 @@
+"""The machine at hand: what operations take on it, and prices that are shown for it."""

@@ -1,0 +1,36 @@
+"""The processor of the machine at hand, and how many of its cores may be used."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import lru_cache
+from pathlib import Path
+
+from latticework.values.extension import _core
+
+
+def name_processor() -> str:
+    """The model's name; family, model and stepping beside it, since virtual machines hide the name's end."""
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
+        return platform.processor() or platform.machine()
+    fields: dict[str, str] = {}
+    for line in info.read_text().splitlines():
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    name = fields.get("model name", platform.machine())
+    if "cpu family" not in fields:
+        return name
+    return f"{name} (family {fields['cpu family']}, model {fields.get('model')})"
+
+
+def count_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=8)
+def name_backend(asked: str = "auto") -> str:
+    """The backend of the core that a name stands for on this machine."""
+    return _core.Ring(1 << 10, _core.primes_near(2.0**40, 1 << 11, 1), backend=asked, threads=1).backend

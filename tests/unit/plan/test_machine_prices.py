@@ -154,7 +154,7 @@ def test_a_slower_machine_is_slower_at_everything_and_measured_prices_are_kept()
             assert model.seconds(op, shape) == pytest.approx(4 * base.seconds(op, shape), rel=0.02), (op, shape)
     for row in found.ops:
         assert model.seconds(row.op, row.shape) == pytest.approx(4 * base.seconds(row.op, row.shape), rel=1e-3)
-    assert compare_speeds(default_table(), default_table()).of_op("mul", 1 << 14) == pytest.approx(1.0)
+    assert compare_speeds(default_table(), default_table()).of_op("mul", 1 << 14) == pytest.approx(1.0, rel=0.05)
 
 
 def test_the_probe_is_a_cost_table(monkeypatch):

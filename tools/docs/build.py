@@ -45,6 +45,8 @@ GUIDES = {
     "Look-up": ("command-line", "expert-names", "glossary", "patents"),
 }
 ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")
+# Results and examples, which readers can download.
+TO_FILE = re.compile(r"\]\((?!https?:)([^)#]+\.(?:json|jsonl|py|html))\)")
 TO_README = re.compile(r"\]\(((?:\.\./)*)README\.md")
 
 
@@ -64,10 +66,16 @@ def lay_out(folder: Path) -> None:
     (folder / "docs").mkdir(parents=True)
     (folder / "reference").mkdir()
     folders = [path for name in ("src", "cpp") for path in sorted((ROOT / name).rglob("README.md"))]
+    folders += [ROOT / "bench" / "results" / name for name in ("README.md", "NOTES.md")]
     for path in [*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE", *folders]:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(TO_README.sub(r"](\1index.md", path.read_text()))
+        text = path.read_text()
+        target.write_text(TO_README.sub(r"](\1index.md", text))
+        for name in TO_FILE.findall(text):
+            linked = (path.parent / name).resolve().relative_to(ROOT)
+            (folder / linked).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / linked, folder / linked)
     parts = {
         **guides(),
         "Reference": ["reference/index"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from latticework.errors import ShapeError
 from latticework.errors.escaping import html_text, plain_text
 from latticework.ir import Module, Value, interpret
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.runtime.client.client import Client

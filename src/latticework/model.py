@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -15,6 +14,7 @@ from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, IrError, RangeError, TraceError
 from latticework.errors.shown import describe
 from latticework.ir import Module, Value, interpret
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.output_lanes import output_lanes
 from latticework.plan.analysis.simulate import simulate

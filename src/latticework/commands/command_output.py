@@ -10,13 +10,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from latticework.commands.command_table import Command
 from latticework.commands.option_names import in_words
 from latticework.errors import UserError
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 
 DONE, REFUSED, USAGE, SYSTEM, FAULT, INTERRUPTED, NO_READER = 0, 1, 2, 3, 4, 130, 141
 RED_AND_BOLD, NORMAL = "\x1b[31m\x1b[1m", "\x1b[0m"  # for terminals

@@ -7,12 +7,13 @@ slow to load: the parser reads it before it knows which command is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from latticework.compiler.options.option import CommandForm
 from latticework.compiler.options.option_records import FIELDS, OPTIONS
+from latticework.lazy_dataclass import dataclass
 
 TYPES = {"str": str, "int": int, "float": float, "bool": bool}  # of values on the command line, by those in Python
 

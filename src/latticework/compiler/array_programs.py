@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -44,6 +44,7 @@ from latticework.frontend.recording.annotations import Secret
 from latticework.frontend.recording.tracing import user_line
 from latticework.ir import Module
 from latticework.ir.lines import warn
+from latticework.lazy_dataclass import dataclass
 from latticework.model import Reference
 from latticework.plan.client_steps import OwnerStages
 from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held, most_levels_left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,7 @@ from latticework.compiler.vector_levels import to_copies, to_loops
 from latticework.errors import LayoutError
 from latticework.ir import Loc, Module, Value, run_passes, verify
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost.weights import LEVEL_SHARE
 from latticework.plan.parameters import MAX_SLOTS
 from latticework.plan.schema.placement_record import LayoutRecord

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import ceil
 from typing import Any
 
@@ -16,6 +16,7 @@ from latticework.compiler.levels.depth import levels_of, spent_by
 from latticework.compiler.levels.loops.executed import executions
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Module, Op
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel, Shape
 from latticework.plan.instructions.value_shapes import level_shape
 from latticework.plan.parameters import ModulusChain

@@ -9,7 +9,6 @@ intervals say nothing, the comparisons that an output is computed of decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from latticework.errors import ApproximationWarning
 from latticework.functions.approximation.sign import part_of_half
 from latticework.ir import Block, Loc, Module, Op, Value
 from latticework.ir.lines import warn
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.conditions import Condition, list_conditions, merge_conditions
 from latticework.plan.schema.schema import Plan
 

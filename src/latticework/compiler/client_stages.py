@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from latticework.functions.approximation.real_functions import function_of
 from latticework.ir import Module
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.lines import standing_at
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps import Affine, OwnerArray, OwnerStages
 from latticework.plan.client_steps.run_steps import prepare
 from latticework.plan.files.check_file import mixes_rows

@@ -12,7 +12,6 @@ Cost: an evaluation of the operations before the function for each element of th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from latticework.compiler.accuracy.function_uses import FunctionUse, StandIn
 from latticework.frontend.programs.batching import batch_of, row_axes
 from latticework.ir import Module, Op, Value
 from latticework.ir.interpret import evaluate
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.constraints import MOST_PLACES, Constraint, Element
 from latticework.tensor.ops.add import ADD
 from latticework.tensor.ops.base import shape_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
 from latticework.plan.instructions.executable import Executable
 from latticework.plan.instructions.register_kinds import KeyKind

@@ -7,9 +7,10 @@ program before. So a plan names every change, its bounds include what tests saw 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.conditions import Condition
 from latticework.plan.schema.schema import Output, Plan
 

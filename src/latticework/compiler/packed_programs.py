@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.compiler.levels import program_depth
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.passes import cse, dce, fold_splats, normalize_polynomials
@@ -15,6 +13,7 @@ from latticework.frontend.heir import HeirProgram
 from latticework.ir import Builder, Module, Origin, run_passes, verify
 from latticework.ir.dialects import loop_dialect, packed_dialect
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.lower import PlacedTensor
 
 PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from latticework.compiler.array_programs import lower_arrays
@@ -33,6 +33,7 @@ from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend.recording.tracing import user_line
+from latticework.lazy_dataclass import dataclass
 from latticework.model import Model
 from latticework.plan.parameters import TooDeepError
 from latticework.plan.schema.schema import Plan

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from math import ceil, inf, isfinite, log2
 from typing import Any
@@ -39,6 +39,7 @@ from latticework.compiler.vector_levels import to_levels, to_primitives, with_sm
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import ModulusChain, Need, TooDeepError, build_chain, select_chain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from latticework.errors import UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.model import Reference
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -15,6 +14,7 @@ from latticework.compiler.stage_results import Vectors
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples, choose_evenly, telling_samples
 from latticework.ir import Module, Value, interpret
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.simulate import OnValue, simulate
 from latticework.plan.schema.schema import IndexInput, Plan
 

@@ -7,7 +7,7 @@ are those of the plan, for their code is compared with it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from latticework.compiler.batch_rows import with_rows
@@ -20,6 +20,7 @@ from latticework.compiler.vector_levels import emit_primitives, expand_levels, t
 from latticework.errors import IrError
 from latticework.ir import Module
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Plan
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.compiler.accuracy import Fitted, StandIn
 from latticework.compiler.codegen.emit_code import Code
@@ -11,6 +11,7 @@ from latticework.compiler.input_constraints import CheckedForm
 from latticework.compiler.levels import LevelPlan
 from latticework.frontend.calibration.calibration_data import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import Argument, Result
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.placement_record import LayoutRecord

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.errors import IrError
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

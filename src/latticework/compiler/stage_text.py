@@ -15,7 +15,6 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -33,6 +32,7 @@ from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.ir.parser import parse_verified
 from latticework.ir.printer import print_readable
 from latticework.ir.scanner import TextPlace
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.files.check_file import check_chain
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.parameters import ModulusChain

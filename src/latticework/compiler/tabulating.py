@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from latticework.ir.core import Array
 from latticework.ir.dialects import loop_dialect
 from latticework.ir.interpret import interpret
 from latticework.ir.types import INDEX
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.indexed import ROW
 
 MOST_NUMBERS = 2**18  # of the tables of one loop

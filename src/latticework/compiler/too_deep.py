@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from latticework.compiler.levels import Spent, loop_spending, spending
 from latticework.compiler.stage_results import Vectors
 from latticework.errors.remedies import REMEDIES
 from latticework.ir import Loc
 from latticework.ir.lines import loop_around
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
 
 SHOWN_LINES = 3

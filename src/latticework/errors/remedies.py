@@ -7,7 +7,9 @@ where the user is: in a program on arrays, in a circuit, or before a model of an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from latticework.lazy_dataclass import dataclass
 
 _POLYNOMIAL = (
     "write it as a polynomial: circuits have + - *, ** by small whole numbers, and / by public numbers in CKKS"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import inf, isfinite
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 RealFunction = Callable[[FloatArray], FloatArray]

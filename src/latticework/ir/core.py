@@ -8,7 +8,6 @@ besides its type and origin is analysis, recomputed when needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from latticework.errors.escaping import plain_text
 from latticework.ir.attributes import attribute_key, print_attribute
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import Type
+from latticework.lazy_dataclass import dataclass
 
 A = TypeVar("A")
 Array = NDArray[Any]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 from latticework.values.sums import add_up
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
 from latticework.errors import IrError
@@ -17,6 +16,7 @@ from latticework.ir.attributes import attribute_key
 from latticework.ir.core import Op
 from latticework.ir.module import Module
 from latticework.ir.verify import verify as verify_module
+from latticework.lazy_dataclass import dataclass
 
 LARGE = 20_000  # operations
 ANY = ("any",)  # a pass that reads these may be given every dialect

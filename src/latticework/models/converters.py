@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from latticework.errors.remedies import REMEDIES, Remedy
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelNode
 
 Meaning = Callable[..., Any]  # on arrays and secrets alike: operands in order, options by name

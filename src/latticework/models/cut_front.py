@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.client_rules.table_rules import SECRET, UNFIT, CannotMoveError, OwnerRules
 from latticework.models.constant_folding import PublicValues
 from latticework.models.imported_program import distinct, identifier

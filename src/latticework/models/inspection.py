@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, log2
 from typing import Any
 
@@ -13,6 +13,7 @@ from latticework.frontend.programs.array_program import Program, trace
 from latticework.frontend.recording.tracing import Traced
 from latticework.ir.core import Block, Op, Value
 from latticework.ir.module import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.models.average_pooling import PRICE
 from latticework.models.imported_program import ImportedProgram
 from latticework.models.model_graph import ModelGraph, ModelNode

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

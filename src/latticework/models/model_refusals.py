@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.errors import UnsupportedError
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelGraph
 
 _SHOWN = 20  # refusals that are told one by one

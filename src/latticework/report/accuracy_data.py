@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.report.blocks import Cell
 from latticework.report.figure_labels import Column, Within, number
 from latticework.report.quantities import count, percent_text, power_of_two, small

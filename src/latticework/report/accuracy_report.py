@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.errors.shown import count_noun, describe
+from latticework.lazy_dataclass import dataclass
 from latticework.report.accuracy_data import AccuracyContents
 from latticework.report.accuracy_document import accuracy_document
 from latticework.report.blocks import Document

@@ -7,8 +7,10 @@ renders them escapes them. What a block adds to the JSON form is its `data`, by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.report.blocks import code, place
 from latticework.report.figure_labels import Column, number

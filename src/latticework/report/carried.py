@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.control import CALL, FOR
 from latticework.plan.instructions.executable import Instruction
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind

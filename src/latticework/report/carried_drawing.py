@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.errors.escaping import html_text
+from latticework.lazy_dataclass import dataclass
 from latticework.report.markup import code, percent
 from latticework.report.quantities import count
 

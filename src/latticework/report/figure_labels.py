@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
+from latticework.lazy_dataclass import dataclass
 from latticework.report.blocks import Cell, Head, Table
 
 TOTAL = "total"

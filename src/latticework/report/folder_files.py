@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from latticework.errors import UserError
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.files.serialise import interface_id, read_client
 from latticework.values.extension import _core
 

@@ -7,10 +7,10 @@ that the drawing fills any width and its text keeps its size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from latticework.errors.escaping import html_text
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.circuit_schedule import CircuitRecord, LaneStep
 from latticework.report.circuit_words import step_text
 

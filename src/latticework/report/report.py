@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from latticework.errors import FormatError
 from latticework.errors.shown import count_noun, describe, of_program
+from latticework.lazy_dataclass import dataclass
 from latticework.report.as_json import render_json
 from latticework.report.as_text import render_text
 from latticework.report.blocks import Document

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.analysis.step_prices import Step
 from latticework.plan.schema.placement_record import INPUT

@@ -7,10 +7,11 @@ fills any width and its text keeps its size.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from latticework.errors.escaping import html_text
+from latticework.lazy_dataclass import dataclass
 from latticework.report.drawing_axes import rule, time_axis
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.runtime.memory_use import KeyTraffic
 
 

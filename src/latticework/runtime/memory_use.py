@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TypeVar
+
+from latticework.lazy_dataclass import dataclass
 
 COUNTED = ("loads", "hits", "prefetched", "stalls", "stall_s", "touched_bytes")  # of key traffic, from run to run
 

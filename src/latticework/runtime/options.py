@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from latticework.errors import UserError
 from latticework.errors.whole_numbers import whole_number
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.amounts import parse_bytes
 from latticework.runtime.devices.device import Device, Places, as_device, as_devices, context_on, free_memory_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from latticework.commands.machine.bootstrap_timing import MeasuredBootstrap, boo
 from latticework.commands.machine.machine_description import commit, default_backend, describe_machine
 from latticework.commands.machine.operations_bfv import bfv_times
 from latticework.errors import UserError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel, parse_table
 from latticework.plan.instructions.work_units import Shape
 from latticework.plan.machine.kept_probe import cache_folder

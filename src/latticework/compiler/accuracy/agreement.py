@@ -17,7 +17,6 @@ which minimises the variance of the loss under a budget of time, the same for ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf, sqrt
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from latticework.frontend.calibration.calibration_data import Sample, affordable
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.values.packing.packed_constants import Approximant
 

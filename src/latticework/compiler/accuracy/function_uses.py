@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from latticework.functions.approximation.real_functions import Function, functio
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.functions.approximation.sign_curve import SignCurve
 from latticework.ir import Loc, Module, Op
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.values.packing.packed_constants import Approximant
 

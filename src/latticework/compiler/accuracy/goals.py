@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError
+from latticework.lazy_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 Outputs = Sequence[FloatArray]

@@ -7,7 +7,6 @@ So a guess takes at most the levels that are taken in the end, but for a few tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse
 from latticework.compiler.accuracy.levels import least_levels
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
+from latticework.lazy_dataclass import dataclass
 
 FEWER_BITS = (10, 8, 6, 4)  # of precision, whose levels are told where those asked for are too many
 OFF = 2  # levels that a guess may be too high

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError
+from latticework.lazy_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from latticework.ir import Block, Module, Op, Value
+from latticework.lazy_dataclass import dataclass
 
 MOST_TURNS = 256  # of a loop that are followed; each further one adds what the last did
 

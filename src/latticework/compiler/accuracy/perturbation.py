@@ -6,7 +6,7 @@ Only what depends on a function that is moved is computed again: of the last fun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import pi, prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from latticework.functions.approximation.chebyshev import to_unit
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ir.core import walk_regions
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.base import shape_of
 

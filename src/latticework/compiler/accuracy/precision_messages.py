@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import floor, log2
 
 import numpy as np
@@ -20,6 +20,7 @@ from latticework.functions.approximation.chebyshev import interpolate
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.functions.approximation.piecewise_linear_curve import PiecewiseLinearCurve
 from latticework.ir import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain, Need, build_chain
 from latticework.plan.schema.schema import Scores
 from latticework.values.packing.packed_constants import ChannelPolynomial

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from latticework.compiler.assessment.given_rows import DataRows
 from latticework.errors import RangeError, ShapeError
 from latticework.errors.rounded_numbers import write_value
 from latticework.errors.shown import count_noun
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.run_steps import finish
 from latticework.plan.client_steps.stages import Finished
 from latticework.plan.schema.schema import ClientSpec

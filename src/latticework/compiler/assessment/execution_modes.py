@@ -6,7 +6,6 @@ Each gives the outputs, in the shapes of one run, and the values in between that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from latticework.compiler.assessment.given_rows import DataRows, OneRun
 from latticework.compiler.assessment.reference_run import Values
 from latticework.errors import RangeError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.schema.schema import Plan, SecretInput
 from latticework.runtime.client.client import Client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Any
 
@@ -14,6 +14,7 @@ from latticework.compiler.assessment.given_rows import OneRun
 from latticework.compiler.assessment.reference_run import OnArgument, ReferenceRun
 from latticework.frontend.programs.batching import row_axes
 from latticework.ir import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec, SourceLocation
 from latticework.report.accuracy_data import UnlikeData
 from latticework.report.source_places import where_text

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import ShapeError
+from latticework.lazy_dataclass import dataclass
 from latticework.model import check_inputs
 from latticework.plan.client_steps.run_steps import raw_array
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Any
 
@@ -16,6 +16,7 @@ from latticework.compiler.assessment.given_rows import OneRun
 from latticework.compiler.assessment.mode_results import Compared, allowed_errors, differences, line_of
 from latticework.compiler.assessment.reference_run import LocatedFunction, ReferenceRun, Values
 from latticework.ir import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy

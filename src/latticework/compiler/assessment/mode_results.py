@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from latticework.compiler.accuracy import VANISHING
 from latticework.compiler.assessment.execution_modes import ModeRun
 from latticework.compiler.assessment.reference_run import ReferenceRun, Values
 from latticework.ir import Op, Value
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import LineOff
 from latticework.report.source_places import where_text

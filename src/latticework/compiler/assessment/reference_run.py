@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from latticework.compiler.accuracy import StandIn
 from latticework.ir import Module, Op, Value, interpret
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.polynomial import POLYNOMIAL
 from latticework.values.packing.packed_constants import ChannelPolynomial
 

@@ -9,7 +9,7 @@ sending what goes in and comes out: one number a ciphertext is fast to compute o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, isfinite
 
 from latticework.compiler.circuits.circuit_pipeline import LaneOptions, Scalars
@@ -17,6 +17,7 @@ from latticework.compiler.lanes.lane_record import scalar_counts
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import EffortWarning, UserError
 from latticework.ir.lines import warn
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.circuit_schedule import CircuitRecord, CircuitStrategy
 from latticework.plan.schema.schema import Plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from latticework.frontend.calibration.calibration_data import Sample
 from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.ir import Loc, Module, Op, Origin, run_passes, verify
 from latticework.ir.dialects.scalar_dialect import INTEGER, REAL
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import Result
 from latticework.tensor.ops.lower import PlacedTensor
 from latticework.values.extension import _core

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from latticework.compiler.circuits.array_circuits import to_arrays
@@ -17,6 +16,7 @@ from latticework.compiler.stage_results import Vectors
 from latticework.errors import UserError
 from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import Sample
+from latticework.lazy_dataclass import dataclass
 
 LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included

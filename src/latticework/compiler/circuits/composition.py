@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from latticework.compiler.levels import program_depth
@@ -11,6 +11,7 @@ from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LayoutError, LevelError, ParameterMismatchError, UserError
 from latticework.frontend import Circuit
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import fingerprint
 from latticework.plan.schema.arguments import OutputLanes

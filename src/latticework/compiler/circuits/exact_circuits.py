@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from latticework.compiler.assemble import to_exact_plan
 from latticework.compiler.circuits.choose_vectors import Candidate
@@ -25,6 +25,7 @@ from latticework.errors import LevelError, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.ir import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.select_bfv import TooNoisyError, spare_bits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from latticework.compiler.circuits.array_circuits import argument_samples, is_of_arrays
 from latticework.compiler.circuits.choose_vectors import Candidate
@@ -25,6 +25,7 @@ from latticework.errors import UserError
 from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import Plan
 
 MAX_NAMED = 8  # inputs in a message

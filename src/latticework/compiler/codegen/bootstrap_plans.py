@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log2, sqrt
 from typing import Any, TypedDict, Unpack
@@ -14,6 +13,7 @@ from latticework.compiler.codegen.bare_plan import bare_plan
 from latticework.compiler.expand import LevelPrices
 from latticework.compiler.expand.expand_bootstrap import bootstrap_module
 from latticework.compiler.options.techniques import ALONE, Techniques
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.simulate import simulate_slots
 from latticework.plan.parameters import BootstrapSet, ModulusChain, bootstrap_chain
 from latticework.plan.parameters.bootstrap_chain import failure_log2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.ir import Block, Loc, Module, Op, Type, Value
 from latticework.ir.dialects.key_dialect import KeyType
@@ -11,6 +11,7 @@ from latticework.ir.dialects.op_kinds import kind_of
 from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.ir.dialects.procedure_dialect import ProcedureType
 from latticework.ir.dialects.rlwe_dialect import CipherType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.control import CALL, FOR, ICONST, IF, MAX_TRIPS
 from latticework.plan.instructions.executable import BootstrapBlock, Instruction, PlanBlock, RegisterOperand
 from latticework.plan.instructions.reason import CallReason

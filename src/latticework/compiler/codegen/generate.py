@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from latticework.compiler.codegen.emit_code import Code, emit_code
 from latticework.compiler.expand import LevelPrices, MapStrategies, choose_strategies, expanding
@@ -12,6 +12,7 @@ from latticework.compiler.options.techniques import ALONE, POWERS_OF_TWO, Techni
 from latticework.compiler.passes import cse, dce, sums_over_p
 from latticework.compiler.passes.powers_of_two import power_of_two_rotations
 from latticework.ir import Module, Op, Pass, PassEvent, run_passes
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.loop_nests.baby_giant import Choice

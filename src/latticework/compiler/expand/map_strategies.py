@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
 from latticework.compiler.options.techniques import ITERATED, POWERS_OF_TWO, UNPACKED, Techniques
 from latticework.ir import Op
 from latticework.ir.dialects.rlwe_dialect import Level
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.loop_nests.baby_giant import (
     ROTOM,
     TYPICAL,

@@ -9,8 +9,8 @@ strategies that are cheapest each by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices, Choice, Places, required_keys
 from latticework.values.packing.loop_nests.map_terms import Baby
 from latticework.values.sums import add_up

@@ -8,12 +8,12 @@ on the longest way through a sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from latticework.compiler.lanes.lane_graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
 from latticework.compiler.lanes.nests import Numbers, Reals
+from latticework.lazy_dataclass import dataclass
 
 MAX_TERMS = 1 << 22  # and, where sums share parts, so many for each node of the circuit:
 TERMS_A_NODE, LEAST_TERMS = 16, 1 << 12

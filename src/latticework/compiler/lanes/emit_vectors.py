@@ -9,8 +9,6 @@ Meaning kept: packing, running and unpacking gives what `graph.evaluate` gives.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from latticework.compiler.lanes.codes import (
@@ -28,6 +26,7 @@ from latticework.errors import LayoutError
 from latticework.ir import Builder, Loc, Module, Origin, Value
 from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.extension import _core
 from latticework.values.packing.pack import PackMap
 from latticework.values.packing.packed_constants import Access, ConstRef, LoopNest

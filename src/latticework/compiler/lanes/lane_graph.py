@@ -9,11 +9,11 @@ Meaning kept: `evaluate` of the graph equals the interpreter on the module.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ir.dialects.scalar_dialect import FREE, PACKINGS, ROWS, GroupType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.extension import _core
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)

@@ -13,7 +13,6 @@ Cost: sorting all terms a few times.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from latticework.compiler.lanes.circuit_terms import Terms, flatten_sums
 from latticework.compiler.lanes.lane_graph import ADD_CONSTANT, BINARY, INPUT, MUL_CONSTANT, Constant, Graph, Node
 from latticework.compiler.lanes.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replay
 from latticework.ir import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import Argument, Result
 
 MAX_MATRIX = 1 << 20  # public numbers in a product with sparse or irregular ones

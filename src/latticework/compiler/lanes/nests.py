@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]

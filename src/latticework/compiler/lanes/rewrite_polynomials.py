@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from latticework.compiler.lanes.lane_graph import (
     ADD,
@@ -32,6 +31,7 @@ from latticework.compiler.lanes.lane_graph import (
     copy_node,
     finish,
 )
+from latticework.lazy_dataclass import dataclass
 
 LEAST_DEGREE, MOST_DEGREE = 3, 256
 MOST_BLOCK = 32  # coefficients that are added up without a product in between

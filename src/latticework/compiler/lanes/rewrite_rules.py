@@ -6,7 +6,6 @@ Each holds in every commutative ring, so for exact integers and, up to rounding,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from latticework.compiler.lanes.lane_graph import (
     ADD,
@@ -20,6 +19,7 @@ from latticework.compiler.lanes.lane_graph import (
     Node,
     Operand,
 )
+from latticework.lazy_dataclass import dataclass
 
 SUMS = (ADD, SUB, NEG, ADD_CONSTANT)
 

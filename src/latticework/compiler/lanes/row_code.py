@@ -8,10 +8,10 @@ rows are added where nobody looks, so that no later pass takes them for unused.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from latticework.compiler.lanes.codes import ONE, V_ADD, V_INPUT, V_MUL_CONSTANT, V_ROTATE
 from latticework.compiler.lanes.lane_graph import INPUT, Graph
+from latticework.lazy_dataclass import dataclass
 
 Add = Callable[..., int]  # appends an instruction: code, left, right, steps=, table=; returns its register
 

@@ -7,10 +7,10 @@ number. It holds in every commutative ring.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.compiler.lanes.lane_graph import ADD, ADD_CONSTANT, MUL, MUL_CONSTANT, NEG, SUB, Graph, Public
 from latticework.compiler.lanes.rewrite_rules import SUMS
+from latticework.lazy_dataclass import dataclass
 
 MOST = 1 << 53  # of a public number, which floats hold
 

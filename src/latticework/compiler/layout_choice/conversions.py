@@ -6,11 +6,12 @@ A conversion has one step, or several with layouts between them from which a rol
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 from latticework.ir import Block, Builder
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions import Conversion, candidates, stations
 from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.layout import Layout, Shape

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import sqrt
 
 import numpy as np
 
 from latticework.compiler.options.techniques import Techniques
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.loop_nests.baby_giant import (
     ROTOM,
     BlockMapPrices,

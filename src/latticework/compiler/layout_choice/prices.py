@@ -7,7 +7,7 @@ depth and from how many levels its operands have spent.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from latticework.compiler.levels.depth import spent_by
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import INDEX, Block, Builder, Module, Op, Value, kind_key
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel
 from latticework.plan.cost import Shape as WorkShape
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND

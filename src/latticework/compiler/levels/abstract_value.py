@@ -8,10 +8,11 @@ such as the rounding of a constant, and adds up by magnitude.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 Array = npt.NDArray[np.float64]
 Source = tuple[int, int]  # number of an encryption or a rounding, and by how many slots it was rotated to the left

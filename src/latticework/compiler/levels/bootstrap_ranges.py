@@ -10,7 +10,7 @@ Cost: that of the runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, inf, log2
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +22,7 @@ from latticework.errors import RangeError
 from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret_together
 from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 
 MARGIN = 2.0  # over the largest value in calibration
 AbstractValue = Mapping[int, npt.NDArray[np.bool_]]

@@ -6,11 +6,11 @@ Everywhere else in a managed module vectors are real, and imaginary parts are no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from latticework.compiler.levels.abstract_value import AbstractValue, add, exactly, multiply, negate, scale
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 
 

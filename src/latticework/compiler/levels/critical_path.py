@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from latticework.compiler.levels.depth import Env, levels_of, outer_values
 from latticework.ir import Loc, Module, Op, Value
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

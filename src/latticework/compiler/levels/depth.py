@@ -9,11 +9,12 @@ Cost: O(ops), times the iterations of loops until carried levels settle, and the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value
 from latticework.ir.core import walk_block
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import ConstRef
 
 Env = dict[Value, int | None]  # level of each value; None = public

@@ -7,11 +7,12 @@ counts as gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from latticework.compiler.levels.depth import Levels, is_free_factor
 from latticework.ir import Block, Builder, Loc, Op, OpSpec, Origin, Region, Value
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import ConstRef
 
 MOST_LOOKED_AT = 24  # operations before a vector that a factor may go back to

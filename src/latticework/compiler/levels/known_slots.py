@@ -8,11 +8,12 @@ which no draw hits. So nothing has to be known of where the compiler put what, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 Array = npt.NDArray[np.float64]
 

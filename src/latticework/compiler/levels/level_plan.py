@@ -17,12 +17,12 @@ leaves `residual` levels, and none of its values lies below the floor, where a b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from latticework.compiler.levels.depth import LoopPlan
 from latticework.ir import Module, Op, Value
+from latticework.lazy_dataclass import dataclass
 
 
 class Scale(NamedTuple):

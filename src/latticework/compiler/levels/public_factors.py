@@ -15,13 +15,14 @@ within bounds. Cost: O(ops), as each factor looks at so many operations at most.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.compiler.levels.depth import Levels, carried_operands
 from latticework.compiler.levels.factors import Emitter, FactorStrategy, Scaling, scaled_origin
 from latticework.ir import Block, Module, Op, Pass, Region, Value
 from latticework.ir.builder import copy_region
 from latticework.ir.core import walk_block
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import ConstRef
 
 WRITTEN = ("vec.constant", "vec.label", "vec.linear_transform", "vec.polynomial", "vec.splat")

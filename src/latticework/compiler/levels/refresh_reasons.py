@@ -9,10 +9,11 @@ Cost: O(ops), times the operations between two bootstraps.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from latticework.compiler.levels.depth import Levels, Needs, carried_operands, levels_of, spent_by
 from latticework.ir import Module, Op, Value
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.reason import RefreshReason
 
 _SPENDING = {"vec.mul": "product", "vec.linear_transform": "linear map", "vec.polynomial": "polynomial"}

@@ -1,6 +1,6 @@
 """Public integers of which it is known between which numbers they lie, and what is computed of them."""
 
-from dataclasses import dataclass
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ loops. Cost: O(ops), times the copies.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from latticework.compiler.levels.constant_index import copy_known
 from latticework.compiler.levels.depth import LoopPlan, levels_of
 from latticework.ir import Block, Builder, Module, Op, Pass, Region, Value
 from latticework.ir.builder import region_block
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import Sources
 
 Loops = Mapping[Op, LoopPlan]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from math import ceil, inf, log2
 from typing import Any, NamedTuple
@@ -54,6 +54,7 @@ from latticework.compiler.levels.spans import Span, of_indices
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
 from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.ir.dialects.rlwe_types import PlainType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain, step_noise
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise, BootstrapStep
 from latticework.values.extension import _core

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from math import prod
 from typing import Any
@@ -16,6 +16,7 @@ from latticework.compiler.lifting.formulas import LETTERS, formula
 from latticework.ir import Builder, Loc, Module, Op, Origin, Value
 from latticework.ir.dialects import loop_dialect
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import Result
 from latticework.tensor.ops import TensorOp, add, broadcast_to, einsum, mul, neg, reshape, take, trivial
 from latticework.tensor.ops import slice as slicing

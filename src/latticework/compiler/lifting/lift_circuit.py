@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.compiler.lanes.lane_graph import Graph
 from latticework.compiler.lanes.lift import Lifted, lift_circuit
@@ -12,6 +11,7 @@ from latticework.compiler.lifting.emit_tensors import TensorEmitter
 from latticework.compiler.lifting.formulas import LETTERS
 from latticework.errors import UserError
 from latticework.ir import Loc, Module
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import Argument, Result
 
 MOST_NESTS = 64

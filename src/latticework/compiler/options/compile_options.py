@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from latticework.compiler.options.option_records import (
@@ -14,6 +14,7 @@ from latticework.compiler.options.option_records import (
     PrecisionOptions,
     Running,
 )
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import NETWORKS
 from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet

@@ -6,9 +6,11 @@ This module and the records load nothing of the compiler, so that commands read 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
+
+from latticework.lazy_dataclass import dataclass
 
 
 class Kind(Enum):

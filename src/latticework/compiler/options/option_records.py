@@ -5,12 +5,10 @@ signature and the documentation of `lw.compile`, what type checkers and editors 
 their names in messages, and which programs take it, all come from here.
 """
 
-# ruff: noqa: RUF009  `option` makes a field
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, fields
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +24,7 @@ from latticework.compiler.options.option import (
     option,
 )
 from latticework.compiler.options.techniques import ALL, Techniques
+from latticework.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from latticework.ir import PassEvent

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal, get_args
 
 from latticework.errors import UserError
+from latticework.lazy_dataclass import dataclass
 
 Rescaling = Literal["least-time", "waterline", "proactive"]
 LEAST_TIME, WATERLINE, PROACTIVE = get_args(Rescaling)

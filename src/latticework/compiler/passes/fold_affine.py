@@ -10,13 +10,13 @@ Source: B. Jacob et al., Quantization and Training of Neural Networks (2018), 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from latticework.compiler.passes.linear_weights import FloatArray, Weighted, compact, find_weighted, shape_of
 from latticework.ir import Builder, Module, Op, Pass, Value, evaluate, rebuild
+from latticework.lazy_dataclass import dataclass
 
 Mapping = dict[Value, Value]
 SMALL = 2.0**-4  # a factor, of the largest

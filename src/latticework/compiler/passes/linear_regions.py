@@ -7,7 +7,7 @@ of whole vectors, stay in the layer of their operands.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from latticework.compiler.levels.depth import spent_by
 from latticework.compiler.passes.linear_forms import FloatArray, Form, total
 from latticework.ir import Block, Op, Value
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import ConstRef, LoopNest, at_most
 
 MOST_DIAGONALS = 256  # of a map that is looked into

@@ -7,7 +7,6 @@ or makes; over all other axes it is the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from latticework.ir import Op, Value
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 

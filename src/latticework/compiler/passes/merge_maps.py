@@ -11,7 +11,6 @@ Cost: for every layer the forms of all operations below it, as far as they stay 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Protocol
 
@@ -22,6 +21,7 @@ from latticework.compiler.passes.linear_forms import Form, base_form
 from latticework.compiler.passes.linear_regions import LinearRegion, make_forms, regions
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.pack import REPEAT, PackDim, PackMap
 from latticework.values.packing.packed_constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, splat
 

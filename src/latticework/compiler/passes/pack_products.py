@@ -12,7 +12,7 @@ Cost: O(ops) for each way to halve a sum, and the diagonals of the maps on the w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.passes import cse, dce
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild, run_passes
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import Diagonal, LinearMap
 
 MOST_COMPARED = 1 << 24  # numbers of the two blocks of a map

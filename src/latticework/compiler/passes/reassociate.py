@@ -11,11 +11,12 @@ Cost: O(moves x ops), of at most 32 moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.compiler.levels.depth import Levels, levels_of
 from latticework.compiler.passes import cse, dce, hoist_invariants
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
+from latticework.lazy_dataclass import dataclass
 
 MOST_MOVES = 32  # that are tried
 MOST_DEEP = 8  # operations that a factor moves through

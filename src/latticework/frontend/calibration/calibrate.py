@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.polynomial import POLYNOMIAL
 

@@ -6,13 +6,14 @@ of its own, and so has the sum of each row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.functions.approximation.chebyshev import Interval
+from latticework.lazy_dataclass import dataclass
 
 MOST_SQUARINGS = 8
 

@@ -17,7 +17,6 @@ exp(p) goes into the mask, or is a product more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, exp, isfinite, log, log2
 
 import numpy as np
@@ -36,6 +35,7 @@ from latticework.ir.core import Op, Value
 from latticework.ir.interpret import interpret
 from latticework.ir.module import Module
 from latticework.ir.rewrite import rebuild
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.constant import CONSTANT

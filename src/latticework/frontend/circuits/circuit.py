@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,6 +30,7 @@ from latticework.ir.dialects.scalar_dialect import INTEGER, GroupType
 from latticework.ir.lines import definition_loc, user_loc
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import MAX_NESTING, Argument, Branch, Result
 from latticework.plan.schema.circuit_schedule import ScalarCounts
 from latticework.values.inputs.foreign_arrays import find_loss, in_numpy, is_tensor, own_copy, with_dense_rows

@@ -6,7 +6,6 @@ import dataclasses
 import operator
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -17,6 +16,7 @@ from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.recording.annotations import Kinds, Parameter
 from latticework.ir.lines import user_loc
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.arguments import MAX_BITS, OutputLanes
 
 MAX_LANES = 1 << 16

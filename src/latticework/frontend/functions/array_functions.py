@@ -6,7 +6,6 @@ The degree of a polynomial follows from the precision that is asked of the compi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from latticework.functions.approximation.real_functions import (
     function_of,
 )
 from latticework.functions.table import record_of_numpy
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops import apply as applying
 from latticework.tensor.ops import polynomial as polynomials
 from latticework.tensor.ops import softmax as softmaxes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
@@ -27,6 +26,7 @@ from latticework.frontend.recording.plain import plain_array
 from latticework.ir import Loc, Module, Origin, Value
 from latticework.ir.dialects import loop_dialect
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.inputs.reading_budget import DEFAULTS, ReadingLimits, read_bytes, reading, told_as_damage
 from latticework.values.packing.pack import PackMap
 

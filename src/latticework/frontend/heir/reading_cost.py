@@ -9,13 +9,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import UserError
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText, text_of
+from latticework.lazy_dataclass import dataclass
 from latticework.values.inputs.reading_budget import (
     ReadingBudget,
     ReadingLimits,

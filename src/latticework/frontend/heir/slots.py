@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from latticework.frontend.heir.syntax import HeirOperation
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import IntervalPolynomial
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
+
+from latticework.lazy_dataclass import dataclass
 
 _SHAPED = re.compile(r"(tensor|memref|vector)<((?:(?:\d+|\?)x)*)([^,]*)(?:,.*)?>", re.DOTALL)
 

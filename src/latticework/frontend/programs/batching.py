@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +13,7 @@ from latticework.ir.core import Block, Op, Value
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.batch import Batch
 from latticework.tensor.ops import BY_NAME
 from latticework.tensor.ops.base import shape_of

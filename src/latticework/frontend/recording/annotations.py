@@ -11,7 +11,6 @@ import inspect
 import operator
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from latticework.errors import ShapeError, TraceError
 from latticework.ir.lines import definition_loc, user_loc
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 
 Array: TypeAlias = npt.NDArray[np.float64]  # what programs compute with, to type checkers
 Number: TypeAlias = Any  # what circuits compute with: integers or real numbers

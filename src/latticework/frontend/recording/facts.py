@@ -7,12 +7,12 @@ the number which is meant, whichever residue stands for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
 from latticework.functions.approximation.intervals import Interval, minus, negative, plus, times
 from latticework.ir.core import OpSpec, Value
 from latticework.ir.dialects import scalar_dialect
+from latticework.lazy_dataclass import dataclass
 
 ASSUMED: Interval = (-1, 1)  # of an input without a declared range, where a warning has to take something
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from latticework.functions.approximation.chebyshev import FloatArray, Interval
+from latticework.lazy_dataclass import dataclass
 
 NARROW = 0.9  # of the range of all: channels on average at most so wide are worth polynomials of their own
 MARGIN = 0.1  # of the range seen, by which that of a function reaches further on each side, if nothing else is asked

@@ -15,8 +15,9 @@ Source: Campi and Garatti 2018 (the share beyond what n scenarios support); Quen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import exp, inf, lgamma, log, log1p
+
+from latticework.lazy_dataclass import dataclass
 
 FEW = 64  # runs, below which tails are not fitted alone
 LIKELY = 0.75  # confidence that the share is at most so much, before the slack beyond: of a single argument 2 / (n + 1)

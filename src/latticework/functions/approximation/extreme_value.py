@@ -10,13 +10,13 @@ Source: Balkema and de Haan 1974, Pickands 1975 (excesses over a high threshold)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.functions.approximation.chebyshev import FloatArray, Interval
 from latticework.functions.approximation.exceedance import RunExtremes
+from latticework.lazy_dataclass import dataclass
 
 LEAST_RUNS = 16  # fewer say nothing of what is rare
 SHARE, FEWEST, MOST = 8, 3, 32  # of so many runs one is among the farthest, and how many of those there are

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from latticework.functions.approximation.chebyshev import FloatArray, Interval
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, isfinite, log
 
 import numpy as np
@@ -16,6 +15,7 @@ from latticework.functions.approximation.minimax import minimax
 from latticework.functions.approximation.piecewise_linear import PiecewiseLinear, relu_from
 from latticework.functions.function_record import EVERYWHERE, FunctionRecord, domain_words
 from latticework.functions.table import BY_NAME, RECORDS
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import IntervalPolynomial
 
 

@@ -14,7 +14,6 @@ parity, and for high degrees there is `minimax`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +30,7 @@ from latticework.functions.approximation.chebyshev import (
     on_interval,
 )
 from latticework.functions.approximation.minimax import alternating
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import IntervalPolynomial
 
 MAX_STEPS = 40

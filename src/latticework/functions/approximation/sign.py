@@ -11,7 +11,7 @@ IEEE TDSC 2021. Cost: about a second for the first one, then a few milliseconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import exp, inf, log, log1p, prod
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from latticework.errors import RangeError
 from latticework.functions.approximation.chebyshev import FloatArray
 from latticework.functions.approximation.remez import remez
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import IntervalPolynomial
 
 PRODUCTS = {3: 2, 5: 4, 7: 5, 9: 6, 11: 6, 13: 7, 15: 8, 17: 9, 19: 9, 21: 9, 23: 9, 25: 10, 27: 10, 29: 11, 31: 12}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from latticework.errors import IrError, LevelError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define, register_attribute
 from latticework.ir.dialects.rlwe_types import CipherType, Level, take
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.reason import LoopStrategy, RefreshReason
 
 

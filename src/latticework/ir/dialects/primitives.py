@@ -8,7 +8,6 @@ emitted follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from latticework.ir import INDEX, Array, Attrs, Context, Op, OpSpec, Region, Typ
 from latticework.ir.dialects.key_dialect import KeyType
 from latticework.ir.dialects.op_kinds import kind_of, type_of
 from latticework.ir.dialects.rlwe_types import AddendType, CipherType, DigitsType, Level, PlainType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.constant_uses import check_constant_use
 from latticework.plan.instructions.instruction_record import Record
 from latticework.plan.instructions.table import RECORDS, result_kinds

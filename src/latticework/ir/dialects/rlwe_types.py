@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Array, Type, Value, register_attribute, register_type
+from latticework.lazy_dataclass import dataclass
 
 _BASES = ("Q", "QP")
 

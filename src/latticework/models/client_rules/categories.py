@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step_arrays import MAX_LABELS
 
 Array = npt.NDArray[Any]

@@ -18,11 +18,12 @@ Of several that are equal it is the first. Classes of TreeEnsembleClassifier are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.client_rules import common
 from latticework.models.client_rules.table_rules import CannotMoveError, MovedNode, StepMaker, Steps
 from latticework.models.model_graph import ModelNode, Ref

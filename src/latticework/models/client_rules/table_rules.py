@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelNode
 from latticework.plan.client_steps.step import OwnerStep
 from latticework.plan.client_steps.step_arrays import Labels

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode, resolve_name
+
+from latticework.lazy_dataclass import dataclass
 
 # Pools by their largest element, and those by the mean.
 _AVERAGES: dict[str, Callable[..., Any]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import wraps
 from typing import Any
 
@@ -19,6 +19,7 @@ from latticework.frontend.recording.tracing import Traced
 from latticework.functions.approximation.real_functions import Function, function_of
 from latticework.ir.core import Op
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.finetuning.calls import Call, FunctionCalls
 from latticework.models.inspection import FUNCTIONS
 from latticework.models.model_graph import ModelGraph, ModelNode, Ref

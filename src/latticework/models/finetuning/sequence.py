@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
 from latticework.errors import TraceError
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

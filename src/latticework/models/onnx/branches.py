@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.trees.leaves import MAX_LEAVES, Leaf, Reals, Refuse, TreeSplit, check_path
 from latticework.values.inputs.reading_budget import current_budget, limit_remedy
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework.errors import FormatError, UnsupportedError, UserError
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.models.onnx.node_attributes import options_of
 from latticework.models.onnx.read_onnx import ML, OnnxFile

@@ -6,11 +6,12 @@ Where runtimes compute different things, the classes and scores here are those o
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.onnx.branches import TreeBranch, TreeFeatures, TreeReader, check_trees
 from latticework.models.onnx.refused_operators import APPLY_AFTER, LEAVE_CLASS_OUT
 from latticework.models.onnx.size_limits import check_size

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.client_rules.classes import LARGEST, POST
 from latticework.models.converters import Converters
 from latticework.models.model_graph import ModelGraph, ModelNode, Ref

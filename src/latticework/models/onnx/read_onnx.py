@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.onnx.package import onnx_package
 from latticework.models.onnx.size_limits import allow_for_file, take_nodes
 from latticework.values.inputs.keras_models import find_keras_way

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, FormatError, RangeError, UserError
+from latticework.lazy_dataclass import dataclass
 from latticework.models.onnx.package import onnx_package
 from latticework.models.onnx.size_limits import check_extents, check_size, format_shape, spend, take_data
 

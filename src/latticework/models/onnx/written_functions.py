@@ -13,12 +13,13 @@ are that activation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.converters import Converters
 from latticework.models.evaluate_graph import carry_out
 from latticework.models.model_graph import ModelNode, Ref, needed_nodes

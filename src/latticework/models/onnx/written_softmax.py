@@ -14,12 +14,12 @@ compared with the softmax along each axis. Where they are none, they stay what t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.client_rules.onnx import WRITTEN_SOFTMAX
 from latticework.models.converters import Converter, Converters
 from latticework.models.evaluate_graph import run

@@ -12,7 +12,6 @@ they are none, they stay what they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import isqrt
 from typing import Any
@@ -22,6 +21,7 @@ import numpy.typing as npt
 
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.lazy_dataclass import dataclass
 from latticework.models.client_rules.classes import CLASS_STEPS, ML, split_classifier
 from latticework.models.client_rules.onnx import WRITTEN_VOTES
 from latticework.models.client_rules.table_rules import SECRET, MovedNode, Steps

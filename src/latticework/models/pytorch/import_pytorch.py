@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from latticework.errors import UserError
 from latticework.ir.lines import definition_loc, user_loc
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.average_pooling import Pools, check_pools, with_average_pools
 from latticework.models.client_rules.aten import ATEN_RULES
 from latticework.models.cuts import cut_program

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.models.semantics.activations import softmax
 from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.masking import LEFT_OUT as LEFT_OUT

@@ -8,13 +8,13 @@ ceil_mode  a last window that begins inside, and ends beyond the border, counts 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.functions.images import sum_pool2d
+from latticework.lazy_dataclass import dataclass
 from latticework.models.semantics.convolution import Pairs, pairs, per_axis
 from latticework.models.semantics.matrix_products import along_axis
 from latticework.models.semantics.operand_checks import public, select_elements, values, whole, wholes

@@ -10,13 +10,13 @@ returns  states of all steps (length, batch, directions * hidden), and the last 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.programs.scanning import scan
+from latticework.lazy_dataclass import dataclass
 from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.matrix_products import linear
 from latticework.models.semantics.operand_checks import values, whole

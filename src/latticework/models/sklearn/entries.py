@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import Ref
 from latticework.models.sklearn.finishing import SIGMOID, SOFTMAX, Steps, above, class_of_largest, pair, with_log
 from latticework.models.sklearn.fitted_step import FittedStep, StepResult

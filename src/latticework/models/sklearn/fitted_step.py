@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelNode, Ref
 from latticework.models.model_refusals import Refusal
 from latticework.models.sklearn.finishing import Steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from latticework.frontend.functions.comparing import apply_sign
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.approximation.real_functions import sign_from
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelNode
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
 from latticework.models.trees.tree_options import GIVE_SAMPLES, UNSEEN

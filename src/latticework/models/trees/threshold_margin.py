@@ -15,12 +15,13 @@ comparison by its size times the steepness of the sign: what it adds is covered 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelGraph, ModelNode, Ref
 from latticework.models.trees.leaves import Reals
 from latticework.models.trees.signs import is_by_signs

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from latticework.errors import UserError
+from latticework.lazy_dataclass import dataclass
 
 Ways = Literal["sign", "exact"]
 MAX_DIGITS = 24

@@ -10,13 +10,14 @@ same noise, and are one source.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from math import log2
 from typing import Any
 
 from latticework.errors import UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.executable import Executable
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.instructions.use import Use

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log2
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.step_prices import Step
 from latticework.plan.instructions.reason import RefreshReason
 from latticework.plan.parameters.bootstrap_chain import failure_log2

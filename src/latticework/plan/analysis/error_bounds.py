@@ -7,13 +7,13 @@ own, add up as independent ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.error_model import Bound, ErrorModel, Source
 from latticework.plan.instructions.executable import Executable
 from latticework.plan.instructions.register_kinds import CipherKind

@@ -7,11 +7,12 @@ quadrature; which encryptions an error comes from, and by how many slots it was 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot, log2, pi, sin, sqrt
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain, step_noise, worst_noise
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.bootstrap_costs import BootstrapCosts, bootstrap_costs
 from latticework.plan.analysis.memory import PeakMemory, peak_value_bytes
 from latticework.plan.analysis.step_prices import ENCODE, Step, StepPrices

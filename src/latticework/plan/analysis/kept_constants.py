@@ -7,9 +7,10 @@ the order of first uses as far as they fit; then whole plaintexts of those, in t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.trip_counts import Once, TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.instructions.executable import Instruction
 from latticework.plan.instructions.linear_map_sums import most_products

@@ -7,11 +7,11 @@ the quickest: a few amounts for constants are tried, and keys get what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from latticework.errors import BudgetError
 from latticework.errors.shown import size
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.kept_constants import Encoding, KeptConstants, all_bytes, encodings, keep_constants
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes

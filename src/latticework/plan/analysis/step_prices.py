@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.trip_counts import Once, TripCounts
 from latticework.plan.cost import CostModel, Shape, Work, work
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, Span, as_numbers, last_axes
 from latticework.plan.client_steps.step_arrays import MAX_AXES, check_shape
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step import Array, UnfitValueError, as_numbers
 from latticework.plan.client_steps.step_arrays import Labels
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import ClassVar
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.axis_steps import check_dim
 from latticework.plan.client_steps.step import (
     Array,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 
 from latticework.functions.function_record import FunctionRecord, domain_words
 from latticework.functions.table import BY_NAME, RECORDS
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import EMPTY, numbers_of
 from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, Span, as_numbers, last_axes, require
 from latticework.plan.client_steps.step_arrays import OwnerArray

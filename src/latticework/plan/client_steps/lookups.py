@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import places_of
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, as_numbers, require
 from latticework.plan.client_steps.step_arrays import Labels, OwnerArray

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.axis_steps import AxisStep
 from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, last_axes
 from latticework.plan.client_steps.step_arrays import Labels

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, concatenated_shape
 from latticework.plan.client_steps.step_arrays import MAX_AXES, OwnerArray, check_shape
 

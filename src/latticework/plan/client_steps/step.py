@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step_arrays import check_shape
 
 Array = npt.NDArray[Any]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import EMPTY, NAN, NONE, Mask, Missing, numbers_of, places_of
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, Span, as_numbers, last_axes, require
 from latticework.plan.client_steps.step_arrays import MAX_LABELS, MAX_TEXT, Labels, OwnerArray

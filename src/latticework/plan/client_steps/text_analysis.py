@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step_arrays import MAX_TEXT
 
 WORD, CHAR, CHAR_WB = "word", "char", "char_wb"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, UnfitValueError, as_numbers, last_axes, require
 from latticework.plan.client_steps.step_arrays import Labels
 from latticework.plan.client_steps.text_analysis import TextAnalysis, hash_of

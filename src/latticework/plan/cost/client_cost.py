@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost.cost_model import CostModel
 from latticework.plan.files.serialise import client_file_bytes
 from latticework.plan.instructions.value_shapes import WORD_BYTES, level_shape, packed_row_bytes

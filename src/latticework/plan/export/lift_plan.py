@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from latticework.errors import UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.export.vector_program import (
     INDEX_OPS,
     Constants,

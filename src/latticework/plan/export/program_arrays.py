@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.export.vector_program import Constants, ProductTerm, VectorProgram
 from latticework.values.packing.pack import PackMap
 from latticework.values.packing.packed_constants import ConstRef

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.export.product_depth import is_free
 from latticework.plan.export.program_arrays import Tables
 from latticework.plan.export.vector_program import INDEX_OPS, VectorBlock, VectorProgram, VectorStep, uses

@@ -7,8 +7,8 @@ public integer (count 0). Vectors that the plan holds shorter are periodic, so o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.packed_constants import ConstRef
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.register_kinds import Kind
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.packed_constants import ConstRef, MapSums

@@ -8,9 +8,10 @@ asks (drawing noise, products modulo t), it takes through the protocol of that f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.signatures import SIGNATURES, OpcodeSignature
 from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.work_units import Part, Works

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
+
+from latticework.lazy_dataclass import dataclass
 
 UNTIL = ("bootstrap", "iteration", "condition", "result")
 FIRST = ("product", "linear map", "polynomial", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from latticework.lazy_dataclass import dataclass
 
 OVER = ("Q", "QP")  # bases by number
 SECRETS = ("main", "sparse")  # by number

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.executable import Executable, Instruction
 from latticework.plan.instructions.protocols import Chain
 from latticework.plan.instructions.register_kinds import KeyKind

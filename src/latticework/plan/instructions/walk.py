@@ -21,11 +21,11 @@ no line of its own, that of the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from latticework.errors import RangeError, UserError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.control import YIELD
 from latticework.plan.instructions.executable import Executable, Instruction
 from latticework.plan.instructions.instruction_record import Record

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from latticework.lazy_dataclass import dataclass
 
 UNITS = (
     "ntt", "lift_source", "lift_term", "key_mac", "plain_mac",

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.key_schedule.key_windows import Visit, Visits
 from latticework.plan.key_schedule.keys_over_time import Stretch, Trace
 

@@ -9,9 +9,10 @@ reads of a key is a rectangle of digits and limbs, which the types of the instru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.executable import Executable
 from latticework.plan.instructions.register_kinds import KeyKind
 from latticework.plan.instructions.value_shapes import key_digits, key_limbs, key_row_bytes, plain_rows

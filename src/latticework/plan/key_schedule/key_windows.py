@@ -8,11 +8,11 @@ tells one from another, so all that is asked of them is asked of the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.walk import Site
 from latticework.plan.key_schedule.key_uses import Called, Either, KeyPart, KeyStep, Loop, Node, Others, Pass
 from latticework.plan.parameters import ModulusChain

@@ -8,8 +8,9 @@ stretches add up to the run: seconds, rows that are read, waits; and the most ro
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.walk import Site
 from latticework.plan.key_schedule.key_windows import LoopStretches, Visit
 from latticework.values.sums import add_up

@@ -18,11 +18,11 @@ The core carries no schedule out: it knows the order of uses as it runs, and fol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from latticework.errors import BudgetError
 from latticework.errors.shown import size
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.value_shapes import key_digits, key_limbs, key_row_bytes, packed_row_bytes
 from latticework.plan.instructions.walk import Site
 from latticework.plan.key_schedule.key_eviction import Residency, RowTraffic, follow

@@ -7,11 +7,12 @@ key switches and products do. Kernels say how that goes on in larger rings, wher
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, log, log2
 from statistics import median
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel, CostTable
 from latticework.plan.cost.table import BootstrapRow, OpRow
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import Shape
 from latticework.plan.cost.client_cost import message_limbs
 from latticework.plan.machine.timing import clock_of

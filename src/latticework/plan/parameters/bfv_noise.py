@@ -14,11 +14,11 @@ source  the split by powers of s: Biasioli, Marcolla, Calderini, Mono, "Improvin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import exp, exp2, factorial, inf, log, log2
 from typing import Protocol
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.step_noise import ERROR_VARIANCE, ROUNDING_VARIANCE, SECRET_VARIANCE
 from latticework.plan.parameters.worst_noise import ERROR_BOUND
 from latticework.values.sums import add_up

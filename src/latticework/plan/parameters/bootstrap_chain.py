@@ -9,13 +9,13 @@ longest track serves all others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, comb, factorial, inf, log2, pi, prod, sqrt
 
 from latticework.errors import LevelError, SecurityError
 from latticework.errors.rounded_numbers import over
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.plan.parameters.check_set import check_set
 from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain, Track, next_scale

@@ -7,12 +7,13 @@ make fewer digits, so of those that fit with the levels wanted, the quickest num
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from itertools import pairwise
 from math import ceil, log2
 
 from latticework.errors import LevelError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_chain import bootstrap_chain
 from latticework.plan.parameters.bootstrap_sets import A14, A17, C15, H17, WIDEST, B, BootstrapSet
 from latticework.plan.parameters.security import modulus_limit_bits, sparse_modulus_limit_bits

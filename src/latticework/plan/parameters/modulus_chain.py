@@ -7,11 +7,12 @@ numbers read as exact, one canonical value per level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from math import log2, prod
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.sums import add_up
 
 # Of a field that files leave out where it has its default, so that they are as they were before there was the field.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain as concatenated
 from itertools import pairwise
 from math import ceil, log2, prod
@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework.errors import LayoutError, LevelError
 from latticework.errors.rounded_numbers import over
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.modulus_chain import ModulusChain, Track, next_scale
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.values.extension import _core

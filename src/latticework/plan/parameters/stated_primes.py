@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 from typing import Any
 
 from latticework.errors import PrecisionError, RangeError
 from latticework.errors.rounded_numbers import over
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.modulus_chain import ModulusChain
 from latticework.plan.parameters.select import MAX_PRIME_BITS
 from latticework.values.extension import _core

@@ -7,12 +7,14 @@ values lies among them. A `Result` says the same of what the user's function ret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 Array = npt.NDArray[Any]
 MAX_NESTING = 64  # of a circuit's results

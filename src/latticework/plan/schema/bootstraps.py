@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.executable import BootstrapBlock, Executable
 from latticework.plan.instructions.register_kinds import MAIN, CipherKind
 from latticework.plan.instructions.type_rules import Q

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from latticework.lazy_dataclass import dataclass
 
 MAX_STEPS = 400  # instructions that are kept, from the first
 MAX_LANES = 64  # lanes that are kept, of those in use, from the lowest

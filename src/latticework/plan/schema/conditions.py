@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 
 MOST_NAMED = 3
 

@@ -8,11 +8,13 @@ The elements are where the program takes them, in plain numbers: no weight stand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 MOST_PLACES = 4096  # of all elements of a constraint
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, isfinite
+
+from latticework.lazy_dataclass import dataclass
 
 USEFUL = 2.0**-3  # of the largest result in calibration: errors that are larger are not known by how much they grow
 

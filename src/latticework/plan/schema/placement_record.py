@@ -4,8 +4,8 @@ reports."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.pack import PackMap
 
 INPUT = "input"  # the operation that makes what the client sends

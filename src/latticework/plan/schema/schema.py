@@ -7,7 +7,7 @@ over the whole plan and have static types; loops and branches are blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun, describe, of_program
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.plan.instructions.executable import BootstrapBlock, Instruction, PlanBlock
 from latticework.plan.instructions.reason import CallReason

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import Plan, Scores
 from latticework.report.blocks import ReportBlock, Section, Words, code, place
 from latticework.report.figure_labels import Column, Within, number, table

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from latticework.errors.shown import count_noun
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
 from latticework.plan.instructions.reason import LoopStrategy, RefreshReason
 from latticework.plan.schema.considered_chains import WeighedChain

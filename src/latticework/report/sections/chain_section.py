@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log2
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Cell, Section, Words

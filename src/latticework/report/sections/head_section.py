@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.errors.shown import count_noun
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.cost import ClientCosts
 from latticework.plan.schema.schema import ClientSpec

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite, prod
 from typing import Annotated
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost.client_cost import stored_bytes
 from latticework.plan.schema.conditions import condition_words
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Fold, Section
 from latticework.report.figure_labels import Column, Within, number, table

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.placement_record import INPUT
 from latticework.plan.schema.schema import Plan
 from latticework.report.blocks import Cell, ReportBlock, Section, Table, Words, absent, code

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from latticework.errors.escaping import plain_text
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import Plan
 from latticework.report.blocks import Drawing, Section, Words
 from latticework.report.layout_words import LEGEND, first_slots, layout_words

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.run_steps import accepted_spans
 from latticework.plan.client_steps.stages import Finished, OwnerStages, Steps
 from latticework.plan.client_steps.step import OwnerStep

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.blocks import Bar, Beside, Cell, Drawing, ReportBlock, Section, Table, Words, code, place

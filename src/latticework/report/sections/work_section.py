@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate, OperationCounts
 from latticework.report.blocks import Section
 from latticework.report.figure_labels import describe, number, pairs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from latticework.errors import RangeError
 from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun, describe
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.client.input_inspection import Looked
 from latticework.runtime.exchange.clipped import ClippedRows

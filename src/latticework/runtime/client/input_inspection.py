@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from latticework.errors import DtypeError
 from latticework.errors.shown import describe
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
 from latticework.runtime.client.check_constraints import elements_beyond, sums_beyond
 from latticework.runtime.client.coding import Coding

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from itertools import count
 from typing import Any
 
 from latticework.errors import DeviceError, UserError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.amounts import parse_bytes

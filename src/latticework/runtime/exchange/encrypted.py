@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from latticework.errors import FormatError, ParameterMismatchError, TraceError
 from latticework.errors.escaping import html_text
 from latticework.errors.shown import describe, size
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.callers import at_caller
 from latticework.runtime.devices.device import Device, as_device, name_of

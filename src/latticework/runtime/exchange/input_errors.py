@@ -6,7 +6,7 @@ Errors of clients land in logs, and their data are private: a message names the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.errors.escaping import plain_text
 from latticework.errors.rounded_numbers import between
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.run_steps import describe_place
 from latticework.plan.client_steps.stages import Given
 from latticework.plan.schema.schema import ClientSpec

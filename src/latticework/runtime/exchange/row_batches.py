@@ -9,13 +9,13 @@ is as good as the others, and their results are cut off.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import FormatError, ShapeError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec, SecretInput
 
 Array = npt.NDArray[Any]

@@ -19,10 +19,11 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from latticework.errors import FormatError, ParameterMismatchError, SecurityError
+from latticework.lazy_dataclass import dataclass
 
 # Type -> what it tells. A decryption is `begun` before anything is computed, and `answered` when it gave a result.
 TYPES = {"begun": "a decryption that may be refused begins", "answered": "it gave a result"}

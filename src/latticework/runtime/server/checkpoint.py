@@ -18,12 +18,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError, ParameterMismatchError, UserError
 from latticework.errors.whole_numbers import whole_number
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.files.serialise import plan_id, plan_key
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.instructions.type_rules import scales_match

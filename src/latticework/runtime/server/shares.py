@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from latticework.errors import BudgetError
 from latticework.errors.shown import size
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.kept_constants import all_bytes, encodings
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.memory_plan import ValueMemory, at_once_with, constants_beside_keys, plan_memory

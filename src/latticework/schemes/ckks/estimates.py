@@ -8,7 +8,7 @@ ones. Nothing is computed on ciphertexts, and no key is needed.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from latticework.compiler.codegen.bare_plan import plan_of_code
 from latticework.errors import RangeError, ShapeError, UserError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.error_bounds import Magnitude, carry
 from latticework.plan.analysis.error_model import Bound, ErrorModel
 from latticework.schemes.ckks.ckks_checks import ComplexArray, check_scale

@@ -6,7 +6,6 @@ So a linear transform or a polynomial is the same sequence of primitive steps he
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from latticework.errors import LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, Value
 from latticework.ir.dialects.rlwe_dialect import CipherType, Level
 from latticework.ir.lines import user_loc
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep

@@ -7,13 +7,13 @@ log2 N bits of k and psi is the smallest primitive 2N-th root of unity modulo q.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, SecurityError, ShapeError, UserError
+from latticework.lazy_dataclass import dataclass
 from latticework.schemes.rlwe.checks import fail, type_text
 from latticework.schemes.rlwe.encodings import Encoding
 from latticework.schemes.rlwe.parameters import ChainParameters

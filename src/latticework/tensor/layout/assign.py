@@ -9,12 +9,12 @@ Cost: O(ops).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from latticework.ir import Block, Builder, Module, Op, Region, Type, Value, rebuild
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.rewrite import rebuild_block
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions import Conversion
 from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.layout import Layout, Shape

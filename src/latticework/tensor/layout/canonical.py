@@ -10,12 +10,12 @@ dimension that a longer one cannot divide, are no rotations: they stay as writte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.pack import GAP, REPEAT, IntArray, PackDim, Roll
 
 MOST_FORMS = 64  # of one layout, between which the canonical one is chosen

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from latticework.errors import LayoutError
 from latticework.ir import register_attribute
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.canonical import canonical, vector_slots
 from latticework.values.packing.hashed import HashedOnce
 from latticework.values.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, Roll

@@ -7,9 +7,9 @@ loops that it lacks (Rotom, section 2.2: the index nest in any order, R for a mi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.errors import ShapeError
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.layout import Layout, Shape
 
 

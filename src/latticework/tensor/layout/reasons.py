@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.ir import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.layout import Layout
 
 

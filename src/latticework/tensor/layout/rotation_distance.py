@@ -8,13 +8,13 @@ that depends on the vector, and by the places along other slot dimensions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.canonical import CanonicalForm, forms
 from latticework.tensor.layout.layout import Layout
 from latticework.values.packing.pack import GAP, REPEAT, IntArray, PackDim

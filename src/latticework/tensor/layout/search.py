@@ -15,13 +15,14 @@ Cost: O(ops * beam * choices) prices, which their owner caches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import NoReturn, Protocol
 
 from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
 from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.placement_record import ProgramLayout, pareto_front
 from latticework.tensor.layout.assign import LayoutRules, OperationLayouts, is_trivial
 from latticework.tensor.layout.conversions import Conversion, stations

@@ -13,7 +13,7 @@ programs have room for their levels, and no loops whose trip counts are known at
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

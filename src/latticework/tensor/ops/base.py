@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.types import INDEX, Type
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.row_rules import RowRule, Rows, RowUse
 from latticework.values.packing.pack import MAX_PLACES
 

@@ -9,11 +9,11 @@ Meaning kept: packing the inputs, running, and unpacking gives the same tensors.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from latticework.ir import Builder, Loc, Module, Op, Origin, Type, Value, rebuild
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops import BY_NAME
 from latticework.tensor.ops.lowering import Operand, Target
 from latticework.values.packing.pack import PackMap

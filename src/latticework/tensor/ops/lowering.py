@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from math import prod
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.values.packing.pack import PackMap

@@ -8,12 +8,13 @@ them can be computed in batches. The rules prove this from shapes and attributes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 Shape = tuple[int, ...]
 MOST_FOLLOWED = 1 << 24  # elements of a tensor whose every element is followed

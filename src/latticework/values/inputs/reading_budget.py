@@ -14,11 +14,12 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError, UserError
+from latticework.lazy_dataclass import dataclass
 
 MOST_SECRET = 1 << 26  # elements of an array that is encrypted: thousands of ciphertexts
 BYTES_OF_ELEMENT = 24  # of float64, with the copies that a step makes of it

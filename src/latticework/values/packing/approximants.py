@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, log2, prod, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.pack import FloatArray
 from latticework.values.packing.series import series_at
 from latticework.values.sums import add_up

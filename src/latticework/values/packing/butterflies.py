@@ -20,11 +20,12 @@ with 63, 63 and 32 diagonals and, by baby steps and giant steps, 18, 18 and 10 k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.lazy_dataclass import dataclass
 
 ComplexArray = npt.NDArray[np.complex128]
 IntArray = npt.NDArray[np.int64]

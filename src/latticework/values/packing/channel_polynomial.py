@@ -7,13 +7,14 @@ with public vectors where there were some with numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.approximants import Interval, Series
 from latticework.values.packing.hashed import HashedOnce
 from latticework.values.packing.loop_nests.const_ref import ConstRef

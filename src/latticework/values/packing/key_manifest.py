@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from latticework.lazy_dataclass import dataclass
 
 KINDS = ("relin", "galois", "to_sparse", "to_dense")
 Covers = Callable[[tuple[int, int], tuple[int, int]], bool]  # `ModulusChain.covers`: (track, level) held, wanted

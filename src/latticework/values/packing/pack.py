@@ -11,7 +11,7 @@ lists the places in use.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.hashed import HashedOnce
 
 REPEAT = -1  # the places along this dimension hold the same element

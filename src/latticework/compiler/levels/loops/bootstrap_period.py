@@ -8,13 +8,13 @@ lie at `head` when it starts and at least there when it ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.compiler.levels.depth import Env, spent_by
 from latticework.compiler.levels.loops.iteration_levels import iteration_levels, stays_above
 from latticework.compiler.levels.loops.straight_run import PlacedRun
 from latticework.compiler.levels.loops.writing import yielded_by
 from latticework.ir import Block, Op, Value
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.reason import LoopStrategy
 
 MOST_POINTS = 60  # operations that spend levels, of a straight line that is looked at

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from latticework.compiler.levels.loops.block_planner import BlockPlanner
 from latticework.compiler.levels.loops.bootstrap_period import MOST_COPIED, note_period
@@ -31,6 +30,7 @@ from latticework.compiler.levels.placement.vec_problem import VecPrices
 from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Loc, Module, Op, Value
 from latticework.ir.live import erase_dead
+from latticework.lazy_dataclass import dataclass
 
 OURS = "ours"
 MODES = (OURS, *BASELINES)

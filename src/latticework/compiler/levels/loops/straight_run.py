@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.depth import Env, is_trivial
 from latticework.compiler.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts, arguments_of, captured_by
 from latticework.ir import INDEX, Block, Loc, Module, Op, Value
 from latticework.ir.live import erase_dead
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from latticework.compiler.levels.depth import carried_operands
 from latticework.compiler.levels.loops.known_numbers import copy_known
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.ir.builder import region_block
 from latticework.ir.core import walk_regions
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

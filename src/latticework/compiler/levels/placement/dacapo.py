@@ -9,9 +9,9 @@ Source: DaCapo (USENIX Security'24), as in its public code.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from latticework.compiler.levels.placement.problem import OUTPUT, BootstrapPlacement, OpPrices, Problem, check, evaluate
+from latticework.lazy_dataclass import dataclass
 from latticework.values.sums import add_up
 
 AHEAD = 0.5  # of the levels: what is first read later than that bypasses a point

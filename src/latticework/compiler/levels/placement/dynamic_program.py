@@ -12,7 +12,6 @@ to bounds the optimum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from latticework.compiler.levels.placement.complex_packing import SharedBootstraps
 from latticework.compiler.levels.placement.packed_pairs import Pairs
 from latticework.compiler.levels.placement.problem import OUTPUT, Problem
+from latticework.lazy_dataclass import dataclass
 from latticework.values.sums import add_up
 
 Floats = npt.NDArray[np.float64]

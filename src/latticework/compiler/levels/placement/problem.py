@@ -9,11 +9,12 @@ up says how high everything has to lie at least, and less is never dearer.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 
 from latticework.errors import LevelError
 from latticework.ir import Loc
+from latticework.lazy_dataclass import dataclass
 
 OUTPUT = -1  # the reader that outputs have
 EVERY = frozenset[int]()  # bypassing readers of a value that all of them read refreshed

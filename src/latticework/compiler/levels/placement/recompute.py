@@ -10,12 +10,13 @@ other, of which few are looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from latticework.compiler.levels.placement.execution_order import schedule
 from latticework.compiler.levels.placement.packed_pairs import Partners
 from latticework.compiler.levels.placement.problem import EVERY, OUTPUT, BootstrapPlacement, OpPrices, Problem, evaluate
+from latticework.lazy_dataclass import dataclass
 
 MOST_LOOKS, MOST_OPS = 64, 1_000  # at two refreshed values, and operations in all of them; the nearest come first
 TOLERANCE = 1e-9  # seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from latticework.compiler.levels.placement.problem import OpPrices, Problem, Val
 from latticework.ir import Block, Op, Value
 from latticework.ir.core import walk_regions
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import PiecewiseLinearComposition
 
 IMPOSSIBLE = float("inf")

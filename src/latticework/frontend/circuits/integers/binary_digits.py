@@ -7,7 +7,6 @@ do (two's complement): sum(2^i digits[i]) - 2^n sign.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from latticework.frontend.circuits.integers.integer_arithmetic import (
@@ -20,6 +19,7 @@ from latticework.frontend.circuits.integers.integer_arithmetic import (
     total,
     within,
 )
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
 from latticework.frontend.recording import circuit_values as values
 from latticework.frontend.recording.circuit_values import Number
+from latticework.lazy_dataclass import dataclass
 
 Operand = Number | int  # of which a whole number is public
 Price = tuple[float, float]

@@ -10,7 +10,6 @@ So far for whole numbers modulo t. Real numbers would have a way more, and no ot
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 
 from latticework.errors import LevelError, RangeError, TraceError
@@ -43,6 +42,7 @@ from latticework.frontend.circuits.integers.tables import (
 )
 from latticework.frontend.recording.circuit_values import CircuitTracer, Number
 from latticework.ir.lines import user_loc
+from latticework.lazy_dataclass import dataclass
 
 _BITWISE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "&": bitwise.both, "|": bitwise.either, "^": bitwise.differ,

@@ -6,7 +6,6 @@ Control flow and indices are public, so one run is every run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from latticework.errors import UserError
@@ -14,6 +13,7 @@ from latticework.frontend.heir.evaluate_text import HeirRun, check_operations
 from latticework.frontend.heir.heir_program import find_reachable
 from latticework.frontend.heir.keys.trace import BOOTSTRAP, ROTATION, NoSlots, keys_of, run_without_slots
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirText
+from latticework.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ for rows of keys in `plan/key_schedule/key_eviction.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from latticework.lazy_dataclass import dataclass
 
 Life = tuple[int, int]  # a use, by number, and a key of it that stays until it is used again
 

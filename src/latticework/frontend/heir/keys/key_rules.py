@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Generic, TypeVar
 
 from latticework.frontend.heir.keys.key_live_ranges import KeyLives, Life, neighbours
 from latticework.frontend.heir.keys.trace import KeySite, RotationUse
+from latticework.lazy_dataclass import dataclass
 
 MOST_ENTRIES = 1 << 16  # of a table by counters: operations with larger ones load and clear whatever they use
 T = TypeVar("T")

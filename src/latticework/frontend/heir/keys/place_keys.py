@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -19,6 +18,7 @@ from latticework.frontend.heir.keys.write import write_keys
 from latticework.frontend.heir.parse import parse
 from latticework.frontend.heir.reading_cost import carrying_out
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirText, text_of
+from latticework.lazy_dataclass import dataclass
 from latticework.values.inputs.reading_budget import DEFAULTS, ReadingLimits, reading, told_as_damage
 
 SETUP = "openfhe.setup_bootstrap"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +16,7 @@ from latticework.errors import UserError
 from latticework.frontend.heir.evaluate_text import CONTEXT, HeirRun
 from latticework.frontend.heir.slots import HeirVector, SlotArithmetic
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText
+from latticework.lazy_dataclass import dataclass
 
 ROTATION, BOOTSTRAP, CALL = "openfhe.rot", "openfhe.bootstrap", "func.call"
 _ENCRYPTED = ("!openfhe.ciphertext", "!openfhe.plaintext")

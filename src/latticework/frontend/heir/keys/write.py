@@ -8,7 +8,7 @@ after it `clear_key`, where the key goes. What depends on counters of loops is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from latticework.frontend.heir.keys.key_rules import ByTurns, SiteRules, Turns
 from latticework.frontend.heir.keys.trace import KeySite
 from latticework.frontend.heir.syntax import HeirFunction
+from latticework.lazy_dataclass import dataclass
 
 KEY = "!key_mgmt.rot_key<>"
 _Handles = dict[tuple[int, int | None], tuple[str, str]]  # (operation, index) -> the key's name, and its type

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.models.converters import Converter
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics.attention import masked_softmax

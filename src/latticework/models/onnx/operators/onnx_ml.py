@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import comb
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from latticework.errors import FormatError, ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.lazy_dataclass import dataclass
 from latticework.models.client_rules.categories import CategoryMap, category_map, label_map
 from latticework.models.client_rules.classes import SPREAD_BY, ClassRule, class_count, class_rule
 from latticework.models.converters import Converter

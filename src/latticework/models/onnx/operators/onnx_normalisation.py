@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.lazy_dataclass import dataclass
 from latticework.models.converters import Converter
 from latticework.models.semantics import activations, normalisation
 from latticework.models.semantics.grouped_parameters import group_parameters

@@ -9,13 +9,14 @@ step. Public values, weights above all, are computed as the file says, rounded.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.ir.lines import standing_at
+from latticework.lazy_dataclass import dataclass
 from latticework.models.converters import Converter
 from latticework.models.model_graph import ModelNode, Ref
 from latticework.models.onnx.operators.onnx_sizes import bound_size, product

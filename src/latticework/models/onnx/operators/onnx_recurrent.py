@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.models.converters import Converter
 from latticework.models.semantics import recurrent
 from latticework.models.semantics.grouped_parameters import group_parameters

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, prod
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
+from latticework.lazy_dataclass import dataclass
 from latticework.models.average_pooling import PRICE
 from latticework.models.converters import Converter
 from latticework.models.onnx.size_limits import PRODUCTS_OF_CALL, PRODUCTS_OF_WORK, check_size, take_products

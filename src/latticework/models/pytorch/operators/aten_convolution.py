@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.lazy_dataclass import dataclass
 from latticework.models.average_pooling import PRICE
 from latticework.models.pytorch.operators.table import each, pairs
 from latticework.models.semantics import columns, pooling

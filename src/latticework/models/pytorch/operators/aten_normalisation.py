@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from latticework.lazy_dataclass import dataclass
 from latticework.models.pytorch.operators.table import each
 from latticework.models.semantics import normalisation as meant
 from latticework.models.semantics.grouped_parameters import group_parameters

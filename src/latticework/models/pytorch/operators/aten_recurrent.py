@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.lazy_dataclass import dataclass
 from latticework.models.pytorch.operators.table import each
 from latticework.models.semantics import recurrent as meant
 from latticework.models.semantics.grouped_parameters import group_parameters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.values.packing.pack import REPEAT, PackDim, PackMap

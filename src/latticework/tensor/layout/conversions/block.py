@@ -7,9 +7,8 @@ Price:  baby steps for every vector of the source, giant steps for every vector 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions.base import Conversion, make_move
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape

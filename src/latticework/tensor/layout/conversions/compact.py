@@ -8,11 +8,11 @@ Source: Rotom, section 2.3 of the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.canonical import CanonicalForm
 from latticework.tensor.layout.conversions.base import Conversion, box_mask
 from latticework.tensor.layout.conversions.emitter import VectorEmitter

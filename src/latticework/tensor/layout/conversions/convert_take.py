@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import lcm
 
 import numpy as np
 
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout
 from latticework.tensor.layout.layout_candidates import vector_order

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import ConstRef, LinearMap, LoopNest, whole_rotations
 
 

@@ -9,10 +9,11 @@ Source: Rotom, section 2.3 of the paper (mask, move, replicate).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions.base import Conversion, make_move
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.conversions.replicate import Copied, copy_slots, free_copies

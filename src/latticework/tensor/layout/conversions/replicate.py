@@ -8,10 +8,10 @@ Price:  one product and log2 of the copies in rotations and additions for each v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.canonical import CanonicalForm
 from latticework.tensor.layout.conversions.base import Conversion, box_mask
 from latticework.tensor.layout.conversions.emitter import VectorEmitter

@@ -15,9 +15,8 @@ Source: Rotom, section 2.3 of the paper (there for the leftmost slot dimension a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from latticework.ir.core import Value
+from latticework.lazy_dataclass import dataclass
 from latticework.tensor.layout.conversions.base import Conversion
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape

@@ -22,13 +22,14 @@ conjugation per output. Source: Halevi-Shoup diagonals; double hoisting as in Bo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from math import gcd, isqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.extension import _core
 from latticework.values.packing.loop_nests.giant_order import ORDERS, Order, rotation_keys
 from latticework.values.packing.loop_nests.linear_map import LinearMap

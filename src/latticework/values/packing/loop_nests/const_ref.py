@@ -5,10 +5,11 @@ Nothing here holds a slot vector; one is evaluated when it is encoded, at the le
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.loop_nests.diagonal_values import SlotArray, Sources, diagonal_values, pack_values
 from latticework.values.packing.loop_nests.nest import Access, LoopNest

@@ -25,7 +25,6 @@ alike is a part with the one move 0, however long it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -33,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.extension import _core
 from latticework.values.packing.loop_nests.element_copies import nearest
 from latticework.values.packing.loop_nests.nest import CHUNK, Access, BoolArray, LoopNest, distinct, walk

@@ -6,11 +6,11 @@ time; what is then still open is solved from both, or walked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.loop_nests.nest import Access, BoolArray, LoopNest
 from latticework.values.packing.pack import IntArray, PackMap
 

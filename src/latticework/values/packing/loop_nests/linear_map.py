@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.hashed import HashedOnce
 from latticework.values.packing.loop_nests.const_ref import ConstRef

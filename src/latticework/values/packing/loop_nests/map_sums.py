@@ -5,12 +5,12 @@ A plan holds the map alone; its products and their slot vectors follow from it w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.loop_nests.const_ref import ConstRef
 from latticework.values.packing.loop_nests.linear_map import LinearMap

@@ -6,10 +6,11 @@ ones; factors of 1/2 that taking real and imaginary parts needs are in the diago
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.key_manifest import conjugation_element, galois_element, signed_steps
 from latticework.values.packing.loop_nests.baby_giant import Choice, Split, blocks, pair, places
 from latticework.values.packing.loop_nests.const_ref import ConstRef

@@ -25,6 +25,7 @@ SUITES = {
     "zoo": "bench.zoo.suite",
     "export": "bench.export.suite",
     "keymemrt-openfhe": "bench.keymemrt.on_openfhe.suite",
+    "start": "bench.start",
     "show": "bench.stored",
 }
 

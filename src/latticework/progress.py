@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -13,9 +14,6 @@ from functools import wraps
 from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from latticework.errors import UserError
 from latticework.runtime.events import Event
@@ -35,20 +33,16 @@ class ProgressBar:
     It draws on stderr if that is a terminal, in the output of the cell in a notebook, and elsewhere it writes a line
     on stderr every 30 s.
 
-    after  seconds until it shows itself, so that what is quick leaves nothing to be seen
+    console  of rich; standard error if not given
+    after    seconds until it shows itself, so that what is quick leaves nothing to be seen
 
     with ProgressBar("compiling") as bar:
         model = lw.compile(..., on_event=bar)
     """
 
-    def __init__(self, label: str = "", console: Console | None = None, *, after: float = 0.0) -> None:
+    def __init__(self, label: str = "", console: Any = None, *, after: float = 0.0) -> None:
         self.label = label
-        console = console or Console(stderr=True)
-        self._drawing: _Drawing
-        if console.is_jupyter:
-            self._drawing = _Cell(label)
-        else:
-            self._drawing = _Bar(label, console) if console.is_terminal else ProgressLines(label)
+        self._drawing = _choose_drawing(label, console)
         self._pace = _Pace()
         self._lock, self._shown, self._ended = threading.Lock(), False, False
         self._timer = threading.Timer(after, self._show) if after else None
@@ -95,6 +89,20 @@ class ProgressBar:
                 self._shown = True
 
 
+def _choose_drawing(label: str, console: Any) -> _Drawing:
+    """The way in which progress is shown on a console, standard error if not given."""
+    # rich knows best what is a terminal, but takes long to load: it is asked only where the answer may be yes.
+    may_be_asked = any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE")) or "IPython" in sys.modules
+    if console is None and not may_be_asked and (sys.stderr is None or not sys.stderr.isatty()):
+        return ProgressLines(label)
+    from rich.console import Console
+
+    console = console or Console(stderr=True)
+    if console.is_jupyter:
+        return _Cell(label)
+    return _Bar(label, console) if console.is_terminal else ProgressLines(label)
+
+
 class _Pace:
     """Seconds left of a run, at the pace of the later half of its steps so far.
 
@@ -136,7 +144,9 @@ class _Drawing(Protocol):
 class _Bar:
     """A line of a terminal."""
 
-    def __init__(self, label: str, console: Console) -> None:
+    def __init__(self, label: str, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
         text = TextColumn("{task.description}", markup=False)
         columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, transient=True)

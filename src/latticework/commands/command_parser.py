@@ -1,7 +1,7 @@
-"""The parser of the command line, made of the table of commands: all that knows which package it is built on.
+"""The parser of all command lines, made of the table of commands: all that knows which package it is built on.
 
-`app` runs a command line; `load_command` is one command as that package has it. Each command is a module, loaded when
-it is called.
+`app` runs a command line; `load_command` is one command as that package has it. What `plain_words.py` reads never gets
+here: this writes help, completes words, and says what is wrong with a line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
-from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
@@ -20,13 +19,12 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from latticework import __version__
-from latticework.commands.command_output import DONE, EXIT_STATUS, carry_out, report_misuse
+from latticework.commands.command_output import DONE, EXIT_STATUS, report_misuse
 from latticework.commands.command_table import COMMANDS, Command, CommandOption
+from latticework.commands.plain_words import COMPLETION, PROGRAM, run_command, run_plain_words
 
 UsageError: Any = typer.BadParameter.__base__  # typer's own name for it is private
 
-PROGRAM = "latticework"
-COMPLETION = f"_{PROGRAM.upper()}_COMPLETE"  # the variable by which a shell asks for completions
 PASSED_ON: dict[str, Any] = {
     "context_settings": {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
     "add_help_option": False,
@@ -45,9 +43,8 @@ def _function_of(name: str, command: Command) -> Callable[..., None]:
     """A function of a command's words, with the signature that typer makes a parser of."""
 
     def run(**words: Any) -> None:
-        work = getattr(import_module(f"latticework.commands.{name}"), name)
         given = {name: value.value if isinstance(value, Enum) else value for name, value in words.items()}
-        status = carry_out(name, work, command, {"words": words["context"].args} if command.passes_on else given)
+        status = run_command(name, {"words": words["context"].args} if command.passes_on else given)
         if status != DONE:
             raise typer.Exit(status)
 
@@ -116,8 +113,11 @@ class Commands(TyperGroup):
         *settings: Any,
         **extra: Any,
     ) -> Any:
-        """Run as typer does, but answer a wrong command line in JSON where it asks for that."""
+        """Run as typer does what is not plain, but answer a wrong command line in JSON where it asks for that."""
         words = list(sys.argv[1:] if args is None else args)
+        status = run_plain_words(words) if standalone_mode else None
+        if status is not None:
+            return sys.exit(status)
         if not standalone_mode or "--json" not in words:
             return super().main(words, prog_name, complete_var, standalone_mode, *settings, **extra)
         try:

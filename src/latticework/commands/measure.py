@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from latticework.commands.command_files import prepare
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.machine import FULL, QUICK, default_place, measure_machine, write_table
@@ -25,6 +22,9 @@ def measure(
     threads: int | None,
 ) -> Outcome:
     """Measure this machine and write its cost table; see the table of commands."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     extent = QUICK if quick else FULL
     if sets is not None:
         extent = replace(extent, sets=read_sets(sets))

@@ -126,7 +126,8 @@ def test_what_is_read_of_keys_moves_no_bar(monkeypatch):
 
 def test_compiling_shows_progress_unless_told_not_to(monkeypatch):
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
-    monkeypatch.setattr(progress, "Console", lambda **_: console)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # so rich is asked for the console
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
 
     @lw.program

@@ -10,10 +10,10 @@ homomorphic comparison", IEEE TDSC 2021. Cost: that of the stages, some 20 ms.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
 from math import inf
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from latticework.functions.approximation.sign import (
     CompositeSign,
     compose_stages,
 )
+from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import IntervalPolynomial
 
 UNIT = (-1.0, 1.0)
@@ -91,7 +92,7 @@ def outside(sign: CompositeSign, points: int = MEASURED) -> float:
 @lru_cache(maxsize=1)
 def load_compositions() -> dict[int, tuple[AbsoluteComposition, ...]]:
     """Return compositions by levels, those worth their products, the fewest first (by tools/find_absolute_ways.py)."""
-    text = files(__package__).joinpath("absolute_ways.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("absolute_ways.json").read_text(encoding="utf-8")
     by_levels: dict[int, list[AbsoluteComposition]] = {}
     for degrees, log2_gap, bits in json.loads(text)["ways"]:
         composition = AbsoluteComposition(tuple(degrees), log2_gap, bits)

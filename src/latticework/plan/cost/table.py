@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.work_units import UNITS, Shape
 
 FORMAT = 1
@@ -161,7 +160,7 @@ def default_table() -> CostTable:
 @lru_cache(maxsize=4)
 def shipped_table(name: str) -> CostTable:
     """A table of the package: "default", or "halo", the times of Tables 2 and 3 of HALO (ASPLOS'25)."""
-    table = files(__package__).joinpath("tables", f"{name}.json")
+    table = Path(__file__).with_name("tables") / f"{name}.json"
     return parse_table(table.read_text(encoding="utf-8"), table.name)
 
 

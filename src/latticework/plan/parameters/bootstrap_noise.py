@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from math import hypot, inf, log2, pi, sqrt
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_chain import MATCHED_BITS, made_scale, matching_integers
 from latticework.plan.parameters.fingerprint import fingerprint
 from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain
@@ -159,7 +159,7 @@ def series_error(circuit: BootstrapCircuit, parts: Parts) -> Parts:
 
 @lru_cache(maxsize=1)
 def _load_stored() -> Mapping[str, BootstrapNoise]:
-    text = files(__package__).joinpath("bootstrap_noise.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("bootstrap_noise.json").read_text(encoding="utf-8")
     rows = json.loads(text)["sets"].values()
     return {row.pop("parameters"): BootstrapNoise(**row) for row in rows}
 

@@ -8,14 +8,14 @@ a folder. Results whose record is not found are marked in all rows.
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError
 from latticework.errors.shown import count_noun, describe
+from latticework.lazy_dataclass import dataclass
 from latticework.values.extension import _core
 
 ID_BYTES = 16
@@ -41,7 +41,7 @@ class ClippedRows:
     @classmethod
     def of(cls, count: int, clipped: Iterable[int] | None) -> ClippedRows:
         """Make a record with a new random number."""
-        return cls(secrets.token_bytes(ID_BYTES), count, None if clipped is None else tuple(sorted(clipped)))
+        return cls(os.urandom(ID_BYTES), count, None if clipped is None else tuple(sorted(clipped)))
 
     def save(self, path: str | Path) -> None:
         """Write it for the client alone: it tells something of the data."""

@@ -38,13 +38,14 @@ def _take_columns(
     program: Program | Circuit, options: CompileOptions
 ) -> tuple[CompileOptions, dict[str, tuple[str, ...]]]:
     """The options with data whose named columns are in order, and the names of columns by what the owner gives."""
-    order, known = [p.name for p in program.inputs], {}
+    order, known, partial = [p.name for p in program.inputs], {}, frozenset[str]()
     if isinstance(program, Program):
         stages = stages_of(program, options.expert.owner)
         order = stages.given_for(p.name for p in program.inputs if isinstance(p.kind, Secret))
         known = {**program.columns, **{each.name: each.columns for each in stages.given if each.columns}}
-    calibrate, known = take_columns(known, order, options.data.calibrate, "calibrate")
-    example, known = take_columns(known, order, options.data.example, "example", is_one_run=True)
+        partial = stages.partial
+    calibrate, known = take_columns(known, order, options.data.calibrate, "calibrate", partial=partial)
+    example, known = take_columns(known, order, options.data.example, "example", is_one_run=True, partial=partial)
     return options.override(calibrate=calibrate, example=example), known
 
 

@@ -119,7 +119,8 @@ class ImportedProgram(Program):
         """
         given = () if self.owner is None else self.owner.given
         known = {**self.columns, **{each.name: each.columns for each in given if each.columns}}
-        return take_columns(known, self.given_names, data, self.graph.name)[0]
+        partial = () if self.owner is None else self.owner.partial
+        return take_columns(known, self.given_names, data, self.graph.name, partial=partial)[0]
 
     def traced(self, on_node: OnNode) -> Module:
         """Trace the encrypted part once more; `on_node` is called with every node after it was carried out."""

@@ -29,7 +29,7 @@ def as_decrypted(program: SklearnProgram) -> SklearnProgram:
 
 def finished(program: SklearnProgram, values: Array, error: float) -> Bounded:
     """What the owner makes of values that are each off by at most so much."""
-    if program.owner is None:
+    if program.owner is None or not program.owner.after:
         return Bounded.within(values, error)
     return finish(program.owner.after[0], values, error)
 

@@ -96,7 +96,8 @@ def feature_union(step: FittedStep, x: Ref, method: str) -> StepResult:
             continue
         value = x if isinstance(part, str) else emit_finish(step, step.inner(part, name, number, x, "transform"))
         if value == x:  # as a map, so that it is joined with the others
-            value = step.emit("columns", x, indices=np.arange(step.width), width=step.width)
+            width = step.assembly.widths[x.name] or 1
+            value = step.emit("columns", x, indices=np.arange(width), width=width)
         made.append(_emit_weight(step, value, weights.get(name)))
     if not made:
         step.refuse("it drops all parts", "keep some")

@@ -96,6 +96,14 @@ def normalize(x: Any, norm: str) -> Any:
     return x / np.where(length == 0, 1, length)
 
 
+def compute_owner(x: Any, steps: Any, width: int, is_numeric: bool) -> Any:
+    """Carry out the owner's steps on cells, in the clear."""
+    cells = np.asarray(x)
+    for step in steps:
+        cells = step.apply(cells)
+    return cells
+
+
 def _is_secret(x: Any) -> bool:
     return isinstance(x, Traced)
 
@@ -117,6 +125,7 @@ CONVERTERS = Converters(
         Converter("kernel", kernel),
         Converter("monomials", monomials),
         Converter("normalize", normalize),
+        Converter("owner", compute_owner),
         Converter("trees", group_parameters(sum_of_trees)),
         Converter("square", np.square),
         *(

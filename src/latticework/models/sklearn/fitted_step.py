@@ -82,6 +82,8 @@ class Assembly:
         }
         if operator == "columns":
             return None if np.ndim(options["indices"]) == 0 else len(options["indices"])
+        if operator == "owner":
+            return int(options["width"])
         if operator in shaping:
             shape = np.shape(options[shaping[operator]])
             return shape[0] if operator in ("kernel", "monomials") or len(shape) == 2 else None

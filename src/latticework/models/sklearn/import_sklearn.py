@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, overload
 
-from latticework.errors import UnsupportedError, UserError
+from latticework.errors import DtypeError, RangeError, UnsupportedError, UserError
 from latticework.frontend.recording.plain import plain_array
 from latticework.ir.location import Loc
 from latticework.models.evaluate_graph import run
@@ -15,20 +16,24 @@ from latticework.models.sklearn.estimator_semantics import CONVERTERS
 from latticework.models.sklearn.fitted_step import Assembly, FittedStep, Reals, StepRefusedError, StepResult
 from latticework.models.sklearn.fold import fold
 from latticework.models.sklearn.method_program import SklearnProgram
+from latticework.models.sklearn.owner_front import OWNER, X, owner_front
 from latticework.models.sklearn.sklearn_threshold_margins import bound_doubt, sum_node
 from latticework.models.sklearn.table import build, methods
 from latticework.models.sklearn.tree_ensembles import READERS
+from latticework.models.sklearn.vectorizers import VECTORIZERS
 from latticework.models.trees.grid import FeatureGrid
 from latticework.models.trees.signs import is_by_signs
 from latticework.models.trees.threshold_margin import UNMARKED, with_doubts
 from latticework.models.trees.tree_circuits import SUMS, TreeCircuit, warn_of_grid
 from latticework.models.trees.tree_options import GIVE_SAMPLES, NO_SAMPLES, TreeChoice, Ways
-from latticework.plan.client_steps import Finished
+from latticework.plan.client_steps import Finished, Given, Numbers
+from latticework.plan.client_steps.run_steps import raw_array
 from latticework.values.inputs.column_names import Names, in_order, names_of
 from latticework.values.inputs.keras_models import find_keras_way
 from latticework.values.inputs.reading_budget import DEFAULTS, MOST_SECRET, ReadingLimits, reading, told_as_damage
 
 _SAMPLES = "from_sklearn: samples"
+_LISTS = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}  # of compositions that hand rows on as they are
 
 
 @overload
@@ -86,8 +91,9 @@ def _program(
     kind, loc = type(fitted).__name__, Loc(type(fitted).__name__, 1)
     width = _width(fitted)
     names = feature_names(fitted, width)
-    given = _samples(samples, width, names)
-    assembly = Assembly(build, methods, {"x": width}, _at_values(given, loc), trees=trees, gap=gap)
+    given = None if samples is None else _Samples(samples, width, names, is_part=_is_by_name(fitted))
+    at = (lambda value, nodes: None) if given is None else partial(given.at, loc=loc)
+    assembly = Assembly(build, methods, {X: width}, at, trees=trees, gap=gap)
     offered = methods(fitted)
     chosen = method or (offered[0] if offered else "predict")
     if trees == "exact":
@@ -99,23 +105,27 @@ def _program(
         raise refuse(ModelGraph(kind, (), {}, (), (), loc), assembly.refusals)
     if not width:
         raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
+    front = owner_front(assembly.nodes, [result.value], assembly.widths, by_name=bool(names) and _is_by_name(fitted))
+    nodes, outputs = (assembly.nodes, [result.value]) if front is None else (front.nodes, front.outputs)
+    width = width if front is None else front.width
+    if front is not None and outputs == [Ref(X)]:
+        assembly.notes.append(f"{loc}: the owner computes all of it in the clear, and nothing is left for the server")
     if not 0 < rows * width <= MOST_SECRET:
         raise UserError(f"from_sklearn: {kind} takes {width} features in {rows} rows; at most {MOST_SECRET} numbers")
-    nodes = fold(assembly.nodes, [result.value])
-    outputs, doubt = [result.value], None
+    nodes, doubt = fold(nodes, outputs), None
     if mark:
         marked = with_doubts("from_sklearn", nodes, outputs, bound_doubt, sum_node)
-        nodes, doubt = list(marked.nodes), marked.doubts.get(result.value.name)
-        outputs += [marked.told] if marked.told else []
+        nodes, doubt = list(marked.nodes), marked.doubts.get(outputs[0].name)
+        outputs = [*outputs, marked.told] if marked.told else outputs
     elif any(map(is_by_signs, nodes)):
         assembly.notes.append(f"{loc}: {UNMARKED}")
     named, constants = with_names(nodes)
-    graph = ModelGraph(kind, (GraphInput("x", (rows, width), loc),), constants, named, tuple(outputs), loc)
+    graph = ModelGraph(kind, (GraphInput(X, (rows, width), loc),), constants, named, tuple(outputs), loc)
     names = names or names_of(samples, _SAMPLES)
-    return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names)
+    return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names, front)
 
 
-def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str, names: Names) -> TreeCircuit | None:
+def _exact(step: FittedStep, samples: _Samples | None, digits: int, method: str, names: Names) -> TreeCircuit | None:
     """A circuit of trees; None, with the refusals noted, where an estimator is no sum of trees."""
     if step.kind not in READERS:
         return None
@@ -128,11 +138,11 @@ def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str, na
         trees = read(step)
         steps = finish(step, Ref("x"), method).finish
         results = (Finished("result", SUMS, steps),)
-        circuit = TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc, names)
+        circuit = TreeCircuit(step.kind, trees, FeatureGrid(samples.numbers, digits), results, step.loc, names)
     except StepRefusedError as error:
         step.assembly.refusals.append(error.refusal)
         raise refuse(ModelGraph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
-    warn_of_grid(circuit, samples, "from_sklearn")
+    warn_of_grid(circuit, samples.numbers, "from_sklearn")
     return circuit
 
 
@@ -145,13 +155,29 @@ def _read(fitted: Any, loc: Loc, assembly: Assembly, method: str) -> StepResult:
         return StepResult(x)
 
 
+def _innermost(fitted: Any) -> Any:
+    """The estimator that is given the rows as they are: the first one of pipelines, unions and searches."""
+    for _ in range(10):  # one in another
+        listed = getattr(fitted, _LISTS.get(type(fitted).__name__, ""), None)
+        found = getattr(fitted, "best_estimator_", None)
+        if isinstance(listed, list) and listed:
+            found = next((part for _, part in listed if not (part is None or isinstance(part, str))), None)
+        if found is None:
+            break
+        fitted = found
+    return fitted
+
+
+def _is_by_name(fitted: Any) -> bool:
+    """Whether an estimator takes columns of a frame by name, whatever others it has."""
+    return type(_innermost(fitted)).__name__ == "ColumnTransformer"
+
+
 def _width(fitted: Any) -> int | None:
     """The number of features that an estimator takes; None where it does not say."""
-    for _ in range(10):  # pipelines in pipelines
-        steps = getattr(fitted, "steps", None)
-        if type(fitted).__name__ != "Pipeline" or not steps:
-            break
-        fitted = next((part for _, part in steps if not (part is None or isinstance(part, str))), None)
+    fitted = _innermost(fitted)
+    if type(fitted).__name__ in VECTORIZERS:
+        return 1
     try:
         return int(fitted.n_features_in_)
     except (AttributeError, TypeError, ValueError):
@@ -189,25 +215,31 @@ def _first_part(fitted: Any) -> Any:
     return first if hasattr(first, "get_params") else None
 
 
-def _samples(samples: Any, width: int | None, names: Names) -> Reals | None:
-    """Rows like those of training, checked."""
-    if samples is None:
-        return None
-    given = plain_array(in_order(samples, names, _SAMPLES), "from_sklearn")
-    if given.ndim != 2 or given.shape[1] != width or not len(given):
-        raise UserError(f"from_sklearn: samples of shape {given.shape}; give (n, {width})")
-    return given
+class _Samples:
+    """Rows like those of training, checked: numbers, or cells for an estimator that encodes them."""
 
+    def __init__(self, samples: Any, width: int | None, names: Names, *, is_part: bool) -> None:
+        ordered = in_order(samples, names, _SAMPLES, is_part=is_part)
+        self._error: UserError | None = None
+        try:
+            self._rows = plain_array(ordered, "from_sklearn")
+        except (DtypeError, RangeError) as error:
+            self._error = error
+            self._rows = raw_array("from_sklearn", Given("samples", (1, width or 1), names), ordered)
+        if self._rows.ndim == 1 and width == 1:
+            self._rows = self._rows[:, None]
+        if self._rows.ndim != 2 or self._rows.shape[1] != width or not len(self._rows):
+            raise UserError(f"from_sklearn: samples of shape {self._rows.shape}; give (n, {width})")
 
-def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[ModelNode]], Reals | None]:
-    """A function that carries samples to a value of a graph."""
-    if samples is None:
-        return lambda value, nodes: None
-    given = samples
+    @property
+    def numbers(self) -> Reals:
+        """The rows, which have to be numbers."""
+        if self._error is not None:
+            raise self._error
+        return self._rows
 
-    def at(value: Ref, nodes: Sequence[ModelNode]) -> Reals:
-        graph = ModelGraph("samples", (GraphInput("x", given.shape, loc),), {}, tuple(nodes), (value,), loc)
-        found: Reals = run(graph, CONVERTERS, {"x": given})[0]
-        return found
-
-    return at
+    def at(self, value: Ref, nodes: Sequence[ModelNode], loc: Loc) -> Reals:
+        """Carry the rows to a value of a graph."""
+        rows = self._rows if any(node.operator == OWNER for node in nodes) else self.numbers
+        graph = ModelGraph("samples", (GraphInput(X, rows.shape, loc),), {}, tuple(nodes), (value,), loc)
+        return Numbers().apply(run(graph, CONVERTERS, {X: rows})[0])

@@ -8,8 +8,9 @@ from dataclasses import replace
 from latticework.models.model_graph import ModelGraph
 from latticework.models.sklearn.estimator_semantics import CONVERTERS
 from latticework.models.sklearn.finishing import Steps
+from latticework.models.sklearn.owner_front import Front, named_columns
 from latticework.models.trees.tree_program import TreeProgram
-from latticework.plan.client_steps import Doubt, Finished, OwnerStages
+from latticework.plan.client_steps import Doubt, Finished, Given, OwnerStages, Piece, Prepared
 from latticework.values.inputs.column_names import Names
 
 
@@ -23,6 +24,7 @@ class SklearnProgram(TreeProgram):
     method  of the estimator
     doubt   what the second output of the graph, where it has one, says of the first
     names   of the features, where the estimator was fitted on a frame that has them
+    front   what the owner computes of them before encryption, where that is something
     """
 
     def __init__(
@@ -33,12 +35,23 @@ class SklearnProgram(TreeProgram):
         notes: Sequence[str],
         doubt: Doubt | None = None,
         names: Names = (),
+        front: Front | None = None,
     ) -> None:
         super().__init__(graph, CONVERTERS, tuple(notes))
         self.method = method
-        if names:
-            self.columns = {self.parameters[0].name: names}
+        given, before, after = tuple[Given, ...](), tuple[Prepared, ...](), tuple[Finished, ...]()
+        name = self.parameters[0].name
+        if front is not None:
+            rows = graph.inputs[0].shape[0]
+            read = named_columns(names, front.columns)
+            is_part = len(read) < len(names)
+            given = (Given(name, (rows, len(front.columns)), read, is_part),)
+            before = (Prepared(name, (Piece(name, front.steps),)),)
+        elif names:
+            self.columns = {name: names}
         if steps or doubt:
             output, *more = self.output_shapes
             told = replace(doubt, output=more[0]) if doubt else None
-            self.take_owner(OwnerStages(after=(Finished("result", output, steps, told),)))
+            after = (Finished("result", output, steps, told),)
+        if before or after:
+            self.take_owner(OwnerStages(given, before, after))

@@ -11,11 +11,14 @@ from latticework.models.sklearn import (
     bayes,
     clusters,
     composites,
+    encoders,
+    imputers,
     kernel_machines,
     linear_models,
     perceptrons,
     transforms,
     tree_ensembles,
+    vectorizers,
     voting_ensembles,
 )
 from latticework.models.sklearn.entries import EstimatorEntry
@@ -29,6 +32,7 @@ FAMILIES: dict[str, list[EstimatorEntry]] = {
     "centres": clusters.ENTRIES,
     "trees": tree_ensembles.ENTRIES,
     "transformers": transforms.ENTRIES,
+    "encoders, imputers and vectorizers": [*encoders.ENTRIES, *imputers.ENTRIES, *vectorizers.ENTRIES],
     "compositions": composites.ENTRIES,
     "ensembles": voting_ensembles.ENTRIES,
 }
@@ -42,9 +46,9 @@ NAMES: dict[str, str] = {  # concepts, and the classes that share the remedy of 
     "training samples": "KNeighborsClassifier KNeighborsRegressor RadiusNeighborsClassifier RadiusNeighborsRegressor "
     "NearestNeighbors LocalOutlierFactor KNeighborsTransformer KNNImputer GaussianProcessClassifier "
     "GaussianProcessRegressor",
-    "category": "OneHotEncoder OrdinalEncoder LabelEncoder TargetEncoder LabelBinarizer",
-    "text": "TfidfVectorizer CountVectorizer HashingVectorizer TfidfTransformer DictVectorizer FeatureHasher",
-    "threshold": "QuantileTransformer KBinsDiscretizer SplineTransformer Binarizer",
+    "category": "LabelEncoder LabelBinarizer MultiLabelBinarizer",
+    "text": "DictVectorizer FeatureHasher",
+    "threshold": "QuantileTransformer SplineTransformer",
 }
 REMEDIES: dict[str, Remedy] = {
     **name_remedies(NAMES),

@@ -6,7 +6,6 @@ from math import comb
 
 import numpy as np
 
-from latticework.errors.remedies import REMEDIES
 from latticework.functions.table import RECORDS, record_of_numpy
 from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import EstimatorEntry
@@ -72,20 +71,6 @@ def selector(step: FittedStep, x: Ref, method: str) -> StepResult:
     if not len(indices):
         step.refuse("it selects no column", "fit it so that it keeps some")
     return StepResult(step.emit("columns", x, indices=indices.astype(int), width=width))
-
-
-def imputer(step: FittedStep, x: Ref, method: str) -> StepResult:
-    """Nothing but leaving columns out that had no values: encrypted data have none missing."""
-    if getattr(step.estimator, "add_indicator", False):
-        step.refuse("add_indicator=True adds columns of what is missing", "set add_indicator=False, or impute before")
-    statistics = np.asarray(step.get("statistics_"))
-    if statistics.dtype.kind == "O":
-        step.refuse("it imputes values that are no numbers", REMEDIES["missing"].outside)
-    step.note(f"passes data as they are: {REMEDIES['missing'].for_models}")
-    kept = np.flatnonzero(~np.isnan(statistics.astype(np.float64)))
-    if len(kept) == step.width or getattr(step.estimator, "keep_empty_features", False):
-        return StepResult(x)
-    return StepResult(step.emit("columns", x, indices=kept, width=step.width))
 
 
 def principal(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -175,7 +160,6 @@ ENTRIES = [
     EstimatorEntry(("RobustScaler",), _TRANSFORM, robust),
     EstimatorEntry(("Normalizer",), _TRANSFORM, normalizer, "l2 and l1; rows of zeros cannot be normalised encrypted"),
     EstimatorEntry(_SELECTORS, _TRANSFORM, selector),
-    EstimatorEntry(("SimpleImputer",), _TRANSFORM, imputer, "of data without missing values: passes them"),
     EstimatorEntry(("PCA", "IncrementalPCA"), _TRANSFORM, principal),
     EstimatorEntry(("TruncatedSVD", "GaussianRandomProjection"), _TRANSFORM, projection),
     EstimatorEntry(("FastICA",), _TRANSFORM, independent),

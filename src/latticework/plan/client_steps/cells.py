@@ -83,13 +83,16 @@ def places_of(cells: Array, keys: Labels) -> npt.NDArray[np.int64]:
             another type, and takes it for unknown categories, or fails
     """
     array = np.asarray(cells)
-    kinds, other = ((str,), "number") if keys.numbers is None else ((int, float, np.number, np.bool_), "text")
+    kinds = (str,) if keys.numbers is None else (int, float, np.number, np.bool_)
     if array.dtype.kind in "biuf" and keys.numbers is not None:
         return Labels((), keys.numbers).find(array.astype(np.float64))
     alike = np.fromiter((isinstance(cell, kinds) or absence_of(cell) in _BARE for cell in array.flat), bool, array.size)
+    absent = np.fromiter((absence_of(cell) == NA for cell in array.flat), bool, array.size).reshape(array.shape)
+    if absent.any():
+        raise UnfitValueError(absent, "is pandas' NA, which encoders do not take; give NaN or None as when fitting")
     unfit = ~alike.reshape(array.shape)
     if unfit.any():
-        what = "texts" if other == "number" else "numbers"
-        raise UnfitValueError(unfit, f"is a {other}, or of another type than the categories, which are {what}")
+        what = "texts" if keys.numbers is None else "numbers"
+        raise UnfitValueError(unfit, f"is of another type than the categories, which are {what}")
     place: dict[Any, int] = {key: number for number, key in enumerate(keys.array.tolist())}
     return np.fromiter((place.get(cell, -1) for cell in array.flat), np.int64, array.size).reshape(array.shape)

@@ -23,11 +23,13 @@ class Given:
 
     shape    for one run; the first of several axes may have any length where the input is of any number of rows
     columns  names of the elements of the last axis, where they are known
+    is_part  frames may have other columns, too, which nothing reads
     """
 
     name: str
     shape: tuple[int, ...]
     columns: tuple[str, ...] = ()
+    is_part: bool = field(default=False, metadata={"unstored_default": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,11 @@ class OwnerStages:
 
     def __bool__(self) -> bool:
         return bool(self.before or self.after)
+
+    @property
+    def partial(self) -> frozenset[str]:
+        """Names of what is given as frames that may have other columns, too."""
+        return frozenset(each.name for each in self.given if each.is_part)
 
     def prepared(self, name: str) -> Prepared | None:
         """Return the computation of an encrypted input; None: it is encrypted as it is."""

@@ -66,7 +66,11 @@ def inputs_by_name(
     if part:
         check_whole_ciphertexts(spec, given)
     where = f"program {spec.name}, input"
-    return {name: in_order(value, spec.columns_of(name), f"{where} {name}") for name, value in given.items()}
+    partial = () if spec.owner is None else spec.owner.partial
+    return {
+        name: in_order(value, spec.columns_of(name), f"{where} {name}", is_part=name in partial)
+        for name, value in given.items()
+    }
 
 
 @contextmanager

@@ -8,7 +8,7 @@ is imported. Columns that are numbered 0, 1, 2, ... have no names: an array that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,20 @@ def names_of(data: Any, label: str) -> Names:
     return tuple(map(str, labels))
 
 
-def in_order(data: Any, names: Names, label: str) -> Any:
+def in_order(data: Any, names: Names, label: str, *, is_part: bool = False) -> Any:
     """A value whose last axis has named columns, with them in this order; what has no names is taken by position.
 
     names   of all columns; (): they are not known, and what has names is taken by position too
+    is_part frames, and dictionaries, may have other columns too, which are left out
     returns sparse rows as an array
     raises  ColumnsError for missing, unknown and repeated names; BudgetError for more rows than there is memory for
     """
     data = with_dense_rows(data, label)
     if isinstance(data, list | tuple) and not _tuple_fields(data):
         if any(_is_named(part) for part in data):
-            return [in_order(part, names, label) for part in data]
+            return [in_order(part, names, label, is_part=is_part) for part in data]
+        if names and data and all(isinstance(row, dict) for row in data):
+            return _of_dictionaries(data, names, label, is_part=is_part)
         return data
     labels = _frame_labels(data)
     is_frame = labels is not None
@@ -69,17 +72,39 @@ def in_order(data: Any, names: Names, label: str) -> Any:
         return _take_columns(data, [place[name] for name in names], is_frame)
     if _is_numbered(labels):
         return data
-    raise ColumnsError(f"{label} {_told_difference(texts, names)}")
+    if is_part and all(texts.count(name) == 1 for name in names):
+        return _take_columns(data, [texts.index(name) for name in names], is_frame)
+    raise ColumnsError(f"{label} {_told_difference(texts, names, is_part=is_part)}")
+
+
+def _of_dictionaries(rows: list[Any] | tuple[Any, ...], names: Names, label: str, *, is_part: bool) -> Any:
+    """Rows that are dictionaries by column, as an array of cells."""
+    for number, row in enumerate(rows):
+        texts = tuple(map(str, row))
+        if not set(names) <= set(texts) or not (is_part or len(texts) == len(names)):
+            raise ColumnsError(f"{label}, row {number}, {_told_difference(texts, names, is_part=is_part)}")
+    cells = np.empty((len(rows), len(names)), dtype=object)
+    for number, row in enumerate(rows):
+        by_name = {str(name): cell for name, cell in row.items()}
+        cells[number] = [by_name[name] for name in names]
+    return cells
 
 
 def take_columns(
-    known: Mapping[str, Names], order: Sequence[str], data: Any, label: str, *, is_one_run: bool = False
+    known: Mapping[str, Names],
+    order: Sequence[str],
+    data: Any,
+    label: str,
+    *,
+    is_one_run: bool = False,
+    partial: Collection[str] = (),
 ) -> tuple[Any, dict[str, Names]]:
     """Data for the inputs of a program with their columns in order, and the names of all columns by input.
 
     known   names that are known already, by input;  order  of inputs that are given as a tuple
     data    of the only input, a tuple, or a dictionary by input; None: nothing
     is_one_run  the data are of one run, so that a named row alone has the names of columns, too
+    partial     inputs whose frames may have other columns, too
     raises  ColumnsError for frames with other columns than those known
     """
     columns = dict(known)
@@ -88,7 +113,7 @@ def take_columns(
         where = f"{label}: {name}"
         if name in order and not columns.get(name):
             columns[name] = names_of(value, where) or (_row_names(value) if is_one_run else ())
-        return in_order(value, columns.get(name, ()), where)
+        return in_order(value, columns.get(name, ()), where, is_part=name in partial)
 
     if data is None:
         result: Any = None
@@ -190,11 +215,11 @@ def _of_records(data: Any) -> np.ndarray[Any, Any]:
     return np.stack(fields if is_numeric else [field.astype(object) for field in fields], axis=-1)
 
 
-def _told_difference(texts: Names, names: Names) -> str:
+def _told_difference(texts: Names, names: Names, *, is_part: bool = False) -> str:
     """Describe how columns differ from those that are taken, and what to do."""
     twice = tuple(name for name, count in Counter(texts).items() if count > 1 and Counter(names)[name] < count)
     missing = tuple(name for name in names if name not in texts)
-    unknown = tuple(dict.fromkeys(name for name in texts if name not in names))
+    unknown = () if is_part else tuple(dict.fromkeys(name for name in texts if name not in names))
     parts = ((missing, "missing"), (unknown, "unknown"), (twice, "given twice"))
     message = "; ".join(f"{word}: {_list_names(listed)}" for listed, word in parts if listed)
     if not message:  # names that stand for several columns, in another order

@@ -26,7 +26,9 @@ from latticework.compiler.degree_options import choose_degree_options
 from latticework.compiler.encrypted_feedback import find_feedback, later_samples
 from latticework.compiler.interval_warning import warn_of_leaving
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
+from latticework.compiler.pass_order import TENSOR_PASSES
 from latticework.compiler.program_lowering import Lowering
+from latticework.compiler.recurrences import fold_module
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import ApproximationWarning, UserError
@@ -42,7 +44,7 @@ from latticework.frontend.programs.batching import batch_of
 from latticework.frontend.programs.owned import check_traced
 from latticework.frontend.recording.annotations import Secret
 from latticework.frontend.recording.tracing import user_line
-from latticework.ir import Module
+from latticework.ir import Module, run_passes
 from latticework.ir.lines import warn
 from latticework.lazy_dataclass import dataclass
 from latticework.model import Reference
@@ -94,6 +96,16 @@ class ArrayLowering(Lowering):
         return ArrayVectors(
             self.traced.module, options, residual=residual, keep_loops=True, feedback=self.traced.feedback
         ).choose()
+
+    def fold_recurrences(self) -> ArrayLowering | None:
+        """Fold loops that are linear in what is encrypted."""
+        if not self.options.techniques.folded_recurrences:
+            return None
+        module = fold_module(self.traced.module, self.samples)
+        if module is None:
+            return None
+        tidy = run_passes(module, TENSOR_PASSES, on_event=self.options.on_event)
+        return replace(self, traced=replace(self.traced, module=tidy))
 
     def _request(self) -> ArrayVectors:
         """Ask for vectors without bootstraps."""

@@ -30,11 +30,14 @@ from latticework.compiler.options.option_checks import kind_of
 from latticework.compiler.outside_changes import OutsideChange, with_changes
 from latticework.compiler.packed_programs import lower_packed
 from latticework.compiler.program_lowering import Lowering
+from latticework.compiler.recurrences import takes_longer_than, warn_again, with_warnings
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend.recording.tracing import user_line
+from latticework.ir import Module
 from latticework.lazy_dataclass import dataclass
 from latticework.model import Model
+from latticework.plan.analysis.estimate import estimate
 from latticework.plan.parameters import TooDeepError
 from latticework.plan.schema.schema import Plan
 
@@ -74,6 +77,17 @@ class Compilation:
     def anew(self, lowering: Lowering) -> Compilation:
         """The compilation of another program in the place of this one, which is not planned yet."""
         return Compilation(self.task, lowering, BootstrapSearch(lowering))
+
+    @property
+    def seconds_a_row(self) -> float:
+        """Predicted seconds of a run, for each row that it computes."""
+        assert self.vectors is not None and self.plan is not None
+        return estimate(self.plan, self.lowering.options.costs).warm_seconds / self.vectors.rows
+
+    def is_quicker_than_loops(self, module: Module) -> bool:
+        """Whether the plan is quicker than the products of the loops of a module, which need not be planned then."""
+        assert self.vectors is not None and self.plan is not None
+        return takes_longer_than(module, self.plan, self.lowering.options.costs, self.vectors.rows)
 
     def with_plan(self, made: tuple[Vectors, Plan]) -> Compilation:
         """The same with vectors and their plan."""
@@ -166,7 +180,23 @@ FRONT_ENDS: dict[Kind, Callable[[Any, CompileOptions], Lowering]] = {
 def plan_program(task: Task) -> Compilation:
     """Take a program from its front end to its plan."""
     with user_line(task.program.loc):
-        return plan_lowered(lower_program(task))
+        return plan_quickest(lower_program(task))
+
+
+def plan_quickest(compilation: Compilation) -> Compilation:
+    """Plan a program that its front end has read, with linear recurrences as matrices where that is quicker."""
+    folded = compilation.lowering.fold_recurrences()
+    if folded is None:
+        return plan_lowered(compilation)
+    other, warnings = with_warnings(lambda: plan_lowered(compilation.anew(folded)))
+    if isinstance(other, UserError):
+        return plan_lowered(compilation)
+    if not other.is_quicker_than_loops(compilation.lowering.traced.module):
+        kept, own = with_warnings(lambda: plan_lowered(compilation))
+        if not isinstance(kept, UserError) and kept.seconds_a_row <= other.seconds_a_row:
+            other, warnings = kept, own
+    warn_again(warnings)
+    return other
 
 
 def plan_lowered(compilation: Compilation) -> Compilation:

@@ -101,6 +101,10 @@ class Lowering(ABC):
             return vectors, self.plan(vectors)
         return planned_for_rows(self.program, vectors, self.options, self.plan, least_degree=self.least_ring_degree)
 
+    def fold_recurrences(self) -> Lowering | None:
+        """The same with linear recurrences as matrices; None if it has none."""
+        return None
+
     def silent(self) -> Lowering:
         """The same, without anybody who is told of passes."""
         return replace(self, options=self.options.override(on_event=None))

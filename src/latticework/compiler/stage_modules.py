@@ -12,7 +12,7 @@ from functools import cached_property
 
 from latticework.compiler.batch_rows import with_rows
 from latticework.compiler.levels import LevelPlan, program_depth
-from latticework.compiler.pipeline import Compilation, plan_lowered
+from latticework.compiler.pipeline import Compilation, plan_lowered, plan_quickest
 from latticework.compiler.program_lowering import Way
 from latticework.compiler.stage_results import Lowered, Vectors
 from latticework.compiler.stage_table import STAGES, IrStage
@@ -100,7 +100,7 @@ class StageModules:
         lowering, task = self.compilation.lowering, self.compilation.task
         match stage.name:
             case "traced":
-                return plan_lowered(self.compilation.anew(lowering.retrace(module, task.options)))
+                return plan_quickest(self.compilation.anew(lowering.retrace(module, task.options)))
             case "polynomials":
                 traced = replace(lowering.traced, module=module)
                 return plan_lowered(self.compilation.anew(replace(lowering, traced=traced)))

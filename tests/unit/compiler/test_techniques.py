@@ -67,6 +67,10 @@ def inverse(x: lw.Secret[8]):
     return found
 
 
+def smoothed(x: lw.Secret[8]):
+    return lw.scan(lambda s, part: (0.5 * s + part, s), 0.0, x)
+
+
 @dataclass(frozen=True)
 class Case:
     """A program that shows a technique, and the counts that it lowers."""
@@ -87,6 +91,7 @@ CASES = {
     "hoisting": Case(matrix, ("additions",), ("hoists",)),
     "complex_packing": Case(convolution, ("plaintext_products",)),
     "merged_maps": Case(normalised, ("plaintext_products", "rescales")),
+    "folded_recurrences": Case(smoothed, ("levels", "rescales")),
     "inverse_products": Case(inverse, ("levels",)),
     "shared_babies": Case(two_of_one, ("rotations", "hoists")),
     "shared_giants": Case(sum_of_two, ("rotations",)),

@@ -28,6 +28,9 @@ def flat(returned):
     return returned if isinstance(returned, tuple) else (returned,)
 
 
+AS_LOOPS = lw.Techniques(folded_recurrences=False)
+
+
 def agree(program, inputs, weights=(), loops=None):
     """NumPy, the traced program, and the simulated plan; returns the compiled program."""
     expected = flat(program(*inputs, *weights))
@@ -35,7 +38,7 @@ def agree(program, inputs, weights=(), loops=None):
     verify(module)
     for got, want in zip(interpret(module, inputs), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
-    model = lw.compile(program, weights=weights, **SMALL)
+    model = lw.compile(program, weights=weights, techniques=AS_LOOPS, **SMALL)
     for got, want in zip(simulate(model.plan, inputs), expected, strict=True):
         assert got.shape == np.shape(want)
         np.testing.assert_allclose(got, want, atol=1e-3)
@@ -154,7 +157,9 @@ def averages(x: lw.Secret[6, 4]):
 
 def test_scan_stacks_products_that_are_not_settled_yet():
     data = np.stack([uniform(6, 4) for _ in range(3)])
-    model = lw.compile(averages, calibrate=data, bootstrap_set="T12", insecure=True, precision_bits=8)
+    model = lw.compile(
+        averages, calibrate=data, bootstrap_set="T12", insecure=True, precision_bits=8, techniques=AS_LOOPS
+    )
     assert model.plan.bootstraps
     for found, wanted in zip(model.simulate(data[0]), averages(data[0]), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)

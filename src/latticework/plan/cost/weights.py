@@ -29,6 +29,11 @@ class Weights(NamedTuple):
     add: float
     neg: float
 
+    @property
+    def public_product(self) -> float:
+        """Seconds of a product with a public number, for those who do not tell instructions apart."""
+        return self.mul_plain
+
 
 def bfv_weights(chain: ModulusChain, model: CostModel | None = None) -> Weights:
     """Return the weights of BFV, where everything is at the top level."""

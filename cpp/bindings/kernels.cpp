@@ -267,11 +267,25 @@ std::vector<std::uint64_t> primes_near_float(double target, std::uint64_t two_n,
   return primes_near(static_cast<std::uint64_t>(std::llround(target)), two_n, count);
 }
 
+void require_turn(const char* of, std::uint64_t m, unsigned most_bits) {
+  require(std::has_single_bit(m) && m >= 8 && m <= std::uint64_t{1} << most_bits, ErrorKind::kValue,
+          std::string(of) + ": m = " + std::to_string(m) + " is not a power of two between 8 and 2^" +
+              std::to_string(most_bits));
+}
+
 std::pair<double, double> cos_sin(std::uint64_t k, std::uint64_t m) {
-  require(std::has_single_bit(m) && m >= 8 && m <= std::uint64_t{1} << 32, ErrorKind::kValue,
-          "cos_sin_turn: m = " + std::to_string(m) + " is not a power of two between 8 and 2^32");
+  require_turn("cos_sin_turn", m, 32);
   const CosSin result = cos_sin_turn(k, m);
   return {result.cos, result.sin};
+}
+
+SlotsResult roots_of_unity(std::uint64_t m) {
+  require_turn("roots_of_unity", m, 24);
+  const std::vector<CosSin> all = cos_sin_turns(m);
+  auto data = std::make_unique_for_overwrite<std::complex<double>[]>(m);
+  std::transform(all.begin(), all.end(), data.get(), [](const CosSin& x) { return std::complex(x.cos, x.sin); });
+  std::complex<double>* values = data.get();
+  return SlotsResult(values, {m}, own(data));
 }
 
 using RingClass = nb::class_<Ring>;
@@ -320,6 +334,7 @@ void bind_primes(nb::module_& m) {
   m.def("smallest_primitive_root", &smallest_primitive_root, "q"_a, "two_n"_a,
         "The smallest primitive two_n-th root of unity modulo the prime q = 1 mod two_n.");
   m.def("cos_sin_turn", &cos_sin, "k"_a, "m"_a, "(cos, sin) of 2*pi*k/m, correctly rounded; m a power of two.");
+  m.def("roots_of_unity", &roots_of_unity, "m"_a, "exp(2 pi i k / m) for every k < m, correctly rounded.");
 }
 
 }  // namespace

@@ -20,25 +20,33 @@ DoubleDouble alternating_series(DoubleDouble term, DoubleDouble square, int firs
   return sum;
 }
 
-}  // namespace
+/// Where an angle of k steps of 1/m of a turn lies. Integers bring it into [0, pi/4] exactly: first the quadrant, then
+/// the mirror at pi/4.
+struct Place {
+  std::uint64_t quadrant, step;
+  bool mirrored;
+};
 
-CosSin cos_sin_turn(std::uint64_t k, std::uint64_t m) noexcept {
-  // Integers bring the angle into [0, pi/4] exactly: first the quadrant, then the mirror at pi/4.
+Place place_of(std::uint64_t k, std::uint64_t m) noexcept {
   k &= m - 1;
-  const std::uint64_t quarter = m / 4;
-  const std::uint64_t quadrant = k / quarter;
-  std::uint64_t octant_step = k % quarter;
-  const bool mirrored = octant_step > m / 8;
-  if (mirrored) octant_step = quarter - octant_step;
+  const std::uint64_t quarter = m / 4, step = k % quarter;
+  const bool mirrored = step > m / 8;
+  return {k / quarter, mirrored ? quarter - step : step, mirrored};
+}
 
-  const DoubleDouble fraction = {static_cast<double>(octant_step) / static_cast<double>(m), 0.0};
+/// cos and sin in the first octant: step <= m / 8.
+CosSin first_octant(std::uint64_t step, std::uint64_t m) noexcept {
+  const DoubleDouble fraction = {static_cast<double>(step) / static_cast<double>(m), 0.0};
   const DoubleDouble x = mul(kTwoPi, fraction);
   const DoubleDouble square = mul(x, x);
-  double cosine = alternating_series({1.0, 0.0}, square, 0).hi;
-  double sine = alternating_series(x, square, 1).hi;
-  if (mirrored) std::swap(cosine, sine);
+  return {alternating_series({1.0, 0.0}, square, 0).hi, alternating_series(x, square, 1).hi};
+}
 
-  switch (quadrant) {
+/// Those of the angle, from those of its step in the first octant.
+CosSin turned(CosSin octant, const Place& place) noexcept {
+  if (place.mirrored) std::swap(octant.cos, octant.sin);
+  const auto [cosine, sine] = octant;
+  switch (place.quadrant) {
     case 0:
       return {cosine, sine};
     case 1:
@@ -48,6 +56,23 @@ CosSin cos_sin_turn(std::uint64_t k, std::uint64_t m) noexcept {
     default:
       return {sine, 0.0 - cosine};
   }
+}
+
+}  // namespace
+
+CosSin cos_sin_turn(std::uint64_t k, std::uint64_t m) noexcept {
+  const Place place = place_of(k, m);
+  return turned(first_octant(place.step, m), place);
+}
+
+std::vector<CosSin> cos_sin_turns(std::uint64_t m) {
+  std::vector<CosSin> octant(m / 8 + 1), all(m);
+  for (std::uint64_t step = 0; step < octant.size(); ++step) octant[step] = first_octant(step, m);
+  for (std::uint64_t k = 0; k < m; ++k) {
+    const Place place = place_of(k, m);
+    all[k] = turned(octant[place.step], place);
+  }
+  return all;
 }
 
 }  // namespace lw

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace lw {
 
@@ -62,5 +63,7 @@ struct CosSin {
 /// cos and sin of 2*pi*k/m, for m a power of two between 8 and 2^32. Computed to a relative 2^-100; for m <= 2^19 no
 /// value lies within a relative 2^-70 of the middle between two float64, so that the rounding is proven there.
 CosSin cos_sin_turn(std::uint64_t k, std::uint64_t m) noexcept;
+/// The same for every k < m.
+std::vector<CosSin> cos_sin_turns(std::uint64_t m);
 
 }  // namespace lw

@@ -108,8 +108,11 @@ def nearest_cos_sin(k, m):
 
 @pytest.mark.parametrize("m", [8, 64, 2**17])
 def test_twiddles_are_correctly_rounded(m, rng):
+    table = _core.roots_of_unity(m)
+    assert table.shape == (m,)
     for k in range(m) if m <= 64 else rng.integers(0, m, 24).tolist():
         cosine, sine = _core.cos_sin_turn(k, m)
+        assert table[k] == complex(cosine, sine)
         if k % (m // 4) == 0:  # exact zeros and ones
             assert (cosine, sine) == [(1, 0), (0, 1), (-1, 0), (0, -1)][4 * k // m]
         else:

@@ -1,11 +1,13 @@
 """Gathers, constants and linear maps, against dense NumPy matrices."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from latticework.tensor.layout.layout import Layout
+from latticework.values.packing.loop_nests.diagonal_values import scale
 from latticework.values.packing.packed_constants import (
     Access,
     ConstRef,
@@ -167,3 +169,17 @@ def test_polynomials_are_numpys(degree):
         IntervalPolynomial(c, (-1, 3))(x), np.polynomial.Chebyshev(c, domain=(-1, 3))(x), atol=1e-12
     )
     assert IntervalPolynomial(c, (-1, 3)).degree == degree
+
+
+def test_products_of_complex_numbers_are_rounded_part_by_part():
+    """No processor's fused operation decides a bit of a constant."""
+    rng = np.random.default_rng(5)
+    vector = rng.uniform(-1, 1, 64) + 1j * rng.uniform(-1, 1, 64)
+    factor = complex(*rng.uniform(-1, 1, 2))
+    found = scale(vector, factor)
+    for x, y in zip(vector.tolist(), found.tolist(), strict=True):
+        real = [float(Fraction(a) * Fraction(b)) for a, b in ((x.real, factor.real), (x.imag, factor.imag))]
+        imag = [float(Fraction(a) * Fraction(b)) for a, b in ((x.real, factor.imag), (x.imag, factor.real))]
+        assert (y.real, y.imag) == (real[0] - real[1], imag[0] + imag[1])
+    np.testing.assert_array_equal(scale(vector.real, factor), vector.real * factor)
+    np.testing.assert_array_equal(scale(vector, 0.5), vector / 2)

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
+from latticework.values.extension import _core
 
 ComplexArray = npt.NDArray[np.complex128]
 IntArray = npt.NDArray[np.int64]
@@ -82,8 +83,9 @@ class Butterflies:
 
 @lru_cache(maxsize=8)
 def _roots(order: int) -> ComplexArray:
-    """exp(2 pi i k / order) for k below the order."""
-    return np.asarray(np.exp(2j * np.pi * np.arange(order) / order))
+    """exp(2 pi i k / order) for k below the order: not by NumPy, whose last bits are those of a machine's C library."""
+    finest = max(order, 8)  # the fewest that there are tables of
+    return _core.roots_of_unity(finest)[:: finest // order]
 
 
 @lru_cache(maxsize=8)

@@ -11,7 +11,13 @@ import numpy as np
 
 from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.butterflies import Butterflies
-from latticework.values.packing.loop_nests.diagonal_values import SlotArray, Sources, diagonal_values, pack_values
+from latticework.values.packing.loop_nests.diagonal_values import (
+    SlotArray,
+    Sources,
+    diagonal_values,
+    pack_values,
+    scale,
+)
 from latticework.values.packing.loop_nests.nest import Access, LoopNest
 from latticework.values.packing.pack import REPEAT, PackDim, PackMap
 
@@ -73,7 +79,7 @@ class ConstRef:
             vector = pack_values(self.gather, sources)
         if self.rotate % self.slots:
             vector = np.roll(vector, -(self.rotate % self.slots), axis=-1)
-        return self._with_other(vector if self.factor == 1.0 else vector * self.factor, sources)
+        return self._with_other(scale(vector, self.factor), sources)
 
     def _with_other(self, vector: SlotArray, sources: Sources) -> SlotArray:
         return vector if self.plus is None else np.asarray(vector + self.plus.evaluate(sources))

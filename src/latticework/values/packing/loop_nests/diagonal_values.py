@@ -58,12 +58,25 @@ def diagonal_values(
     if (form := separable(nest)) is not None:
         also = _serves(nest, in_, steps) if nest.spread > 1 else None
         if isinstance(factor, complex) or (weights is not None and weights.dtype.kind == "c"):
-            return _of_parts(form, (out, in_, steps), weights, also, rotated) * factor
+            return scale(_of_parts(form, (out, in_, steps), weights, also, rotated), factor)
         return form.diagonal(out, in_, steps, weights, also, rotated, factor)
     vector = _walk_diagonal(nest, out, in_, steps, sources)
     if rotated:
         vector = np.roll(vector, -rotated, axis=-1)
-    return vector if factor == 1.0 else vector * factor
+    return scale(vector, factor)
+
+
+def scale(vector: SlotArray, factor: complex) -> SlotArray:
+    """A vector times a number. Products of complex numbers are made part by part: NumPy's own have other last bits on
+    processors that fuse a product and a sum, and a constant is the same on every machine."""
+    if factor == 1.0:
+        return vector
+    if not isinstance(factor, complex) or vector.dtype.kind != "c":
+        return vector * factor
+    product = np.empty(vector.shape, dtype=np.complex128)
+    product.real = vector.real * factor.real - vector.imag * factor.imag
+    product.imag = vector.real * factor.imag + vector.imag * factor.real
+    return product
 
 
 def _weights(source: npt.NDArray[Any]) -> SlotArray:

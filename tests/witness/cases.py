@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework import Client, Encrypted, Keys, Model, Server, ckks
+from latticework import Client, Encrypted, Keys, Model, PublicKeys, Server, ckks
 from latticework.schemes.bfv import Ciphertext as ExactCiphertext
 
 SMALL = {"ring_degree": 2048, "insecure": True}
@@ -59,7 +59,11 @@ class Deploy:
             public = made.public()
         else:
             made, public = keys, client.public_keys()
-        return Side(client, model.server(public, threads=self.threads)), made
+        return Side(client, self.server(model, public)), made
+
+    def server(self, model: Model, public: PublicKeys) -> Server:
+        """A server of a model for a client's keys."""
+        return model.server(public, threads=self.threads)
 
     def on(self, parameters: Any) -> Any:
         """Parameters of an expert module, computed on as this says."""

@@ -1,6 +1,6 @@
 """Compile and run cases in this process, which `pinned.py` starts: JSON of what came out, on standard output.
 
-python tests/witness/child.py [--slow] [--threads N] [--backend NAME] [--dump DIR] [--share K/N] [CASE ...]
+python tests/witness/child.py [--slow] [--threads N] [--backend NAME] [--dump DIR] [--store DIR] [--share K/N] [CASE ...]
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Deploy
+from stored import Store
 from summaries import digest, figures, listing, pinned
 
 from latticework.runtime.devices import device
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--dump", type=Path)
+    parser.add_argument("--store", type=Path)
     parser.add_argument("--share", default="0/1", help="K/N: every N-th case, from number K")
     parser.add_argument("cases", nargs="*")
     asked = parser.parse_args()
@@ -81,7 +83,15 @@ def main() -> None:
         warnings.simplefilter("ignore")
         first, step = map(int, asked.share.split("/"))
         names = (asked.cases or list(CASES))[first::step]
-        json.dump({name: witness(name, deploy, asked.dump) for name in names}, sys.stdout)
+        json.dump({name: witness(name, stored(deploy, asked.store, name), asked.dump) for name in names}, sys.stdout)
+
+
+def stored(deploy: Deploy, folder: Path | None, name: str) -> Deploy:
+    """Sides that keep what a case runs in a folder of its own, if there is one."""
+    if folder is None:
+        return deploy
+    (folder / name).mkdir()
+    return Store(deploy.threads, deploy.backend, folder / name)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Processes in which cases come out the same on every machine.
+"""Processes in which cases come out the same on every machine of a kind.
 
 Plans hold numbers of calibration, and NumPy, its BLAS and the C library compute the last bits of some functions
-differently by what the processor can do. So all of them are told to do what every x86-64 processor can. Keys and
-encryptions draw from getrandom(2), which `fixed_entropy.cpp` stands in for.
+differently by what the processor can do. So all of them are told to do what every processor of the kind can: what was
+compiled on x86-64 is pinned, and elsewhere some plans have other last bits. Keys and encryptions draw from
+getrandom(2), which `fixed_entropy.cpp` stands in for.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from numpy._core import _multiarray_umath as loops
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SECONDS = 1200
+PINNED_MACHINE = platform.machine() in ("x86_64", "AMD64")
+OPENBLAS = {"x86_64": "Nehalem", "AMD64": "Nehalem", "aarch64": "ARMV8", "arm64": "ARMV8"}  # the least of each kind
 PROCESSES = 2
 
 
@@ -65,7 +68,7 @@ def pins() -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "NPY_DISABLE_CPU_FEATURES": " ".join(here),
-        "OPENBLAS_CORETYPE": "Nehalem",
+        "OPENBLAS_CORETYPE": OPENBLAS.get(platform.machine(), ""),
         "OPENBLAS_NUM_THREADS": "1",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4",
     }

@@ -102,6 +102,7 @@ WITHIN = {
     "compiler.codegen": "compiler.options compiler.expand compiler.keys compiler.passes",
     "compiler.accuracy": "compiler.expand",
     "compiler.assessment": "compiler.accuracy compiler.expand",
+    "compiler.retraining": "",
     "compiler.circuits": "* compiler.lanes compiler.options compiler.layout_choice compiler.levels compiler.lifting "
     "compiler.passes",
     "schemes.rlwe": "",

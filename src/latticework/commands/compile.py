@@ -12,7 +12,7 @@ from latticework.commands.compiling import compile_with, list_files
 from latticework.commands.programs import load_program
 from latticework.commands.stage_files import compile_stage_file, list_stage_files, write_stage_files
 from latticework.errors import UserError
-from latticework.report import report_ending
+from latticework.report import kept_data, kept_lines, plain_data, report_ending
 from latticework.values.inputs.reading_budget import limits_of
 
 
@@ -65,8 +65,10 @@ def compile(
         "insecure": chain.insecure,
         "stages": [str(file) for file in texts],
         "changes": list(model.plan.changes),
+        "kept": plain_data(kept_data(model.plan.kept)),
     }
     wrote = [f"wrote {output} (for the server) and {client_file} (for the client)"]
     wrote += [f"wrote {report}"] if report is not None else []
     wrote += [f"wrote {dump} (the program at {len(texts)} stages)"] if texts else []
-    return Outcome(facts, (str(model), *wrote))
+    kept = () if model.plan.kept is None else kept_lines(model.plan.kept)
+    return Outcome(facts, (str(model), *kept, *wrote))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any
 
-from latticework.compiler.accuracy import FunctionsTooDeepError, LevelLimits, with_pools
+from latticework.compiler.accuracy import SHARE, FunctionsTooDeepError, LevelLimits, with_pools
+from latticework.compiler.accuracy.agreement import DegreeOptions
 from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.assessment import Assessment
 from latticework.compiler.batch_rows import least_rows
@@ -25,13 +28,15 @@ from latticework.compiler.client_stages import (
 from latticework.compiler.degree_options import choose_degree_options
 from latticework.compiler.encrypted_feedback import find_feedback, later_samples
 from latticework.compiler.interval_warning import warn_of_leaving
+from latticework.compiler.like_plans import LEAVE_OUT, is_laid_out_like
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
 from latticework.compiler.pass_order import TENSOR_PASSES
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.recurrences import fold_module
+from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.trace_arrays import to_polynomials, to_tensors
-from latticework.errors import ApproximationWarning, UserError
+from latticework.errors import ApproximationWarning, LayoutError, LevelError, PrecisionError, UserError
 from latticework.frontend import Program
 from latticework.frontend.calibration.calibration_data import (
     Sample,
@@ -51,7 +56,9 @@ from latticework.model import Reference
 from latticework.plan.client_steps import OwnerStages
 from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held, most_levels_left
 from latticework.plan.schema.batch import Batch
-from latticework.plan.schema.schema import Plan
+from latticework.plan.schema.schema import ClientSpec, Plan
+
+MOST_SHARE = 0.97  # of the budget for errors, for functions that have the levels of an old model's
 
 
 @dataclass(frozen=True)
@@ -83,8 +90,17 @@ class ArrayLowering(Lowering):
     sampled: SampledProgram
 
     def to_vectors(self) -> Vectors:
-        """Lay the tensors out for the least time."""
-        return self._request().choose()
+        """Lay the tensors out for the least time; where an old model has what its client sends, as that does."""
+        usual = self._request().choose()
+        old = self.old
+        if old is None or is_laid_out_like(usual, old.client):
+            return usual
+        options = self.options.override(ring_degree=old.chain.ring_degree)
+        with suppress(LayoutError):
+            other = replace(self._request(), options=options).choose()
+            if is_laid_out_like(other, old.client) or usual.slots > old.chain.slots:
+                return other
+        return usual
 
     def to_shallow_vectors(self) -> Vectors | None:
         """Lay the tensors out for as few levels as can be found."""
@@ -127,16 +143,20 @@ class ArrayLowering(Lowering):
 
     def finish(self, plan: Plan) -> Plan:
         """Add rows and the owner's steps, and warn of what the functions and bounds do not cover."""
-        sampled, program = self.sampled, self.sampled.program
-        if sampled.axis is not None:
-            few = 0
-            if sampled.data is not None:
-                few = repeated_rows(program, sampled.module, sampled.data, sampled.axis)
-            plan = replace(plan, client=replace(plan.client, batch=replace(sampled.axis, calibrated=few)))
-        plan = replace(plan, client=with_stages(plan.client, sampled.stages), changes=program.changes)
+        plan = replace(plan, client=self.describe_client(plan.client), changes=self.sampled.program.changes)
         plan = warn_of_leaving(plan, self.traced, self.options.expert.margin)
         warn_of_gaps(plan)
         return plan
+
+    def describe_client(self, client: ClientSpec) -> ClientSpec:
+        """The client's part with rows and the owner's steps."""
+        sampled = self.sampled
+        if sampled.axis is not None:
+            few = 0
+            if sampled.data is not None:
+                few = repeated_rows(sampled.program, sampled.module, sampled.data, sampled.axis)
+            client = replace(client, batch=replace(sampled.axis, calibrated=few))
+        return with_stages(client, sampled.stages)
 
     def reference(self, vectors: Vectors) -> Reference:
         """Make the reference, with what measures its accuracy."""
@@ -167,7 +187,10 @@ def _trace(program: Program, options: CompileOptions) -> SampledProgram:
     axis = batch_of(module)
     samples = assume_samples(module) if data is None else samples_of(program, module, data, axis)
     scale = options.expert.scale_columns
+    old = None if options.like is None else OldModel(options.like.plan)
     if data is not None and (scalings := find_scalings(program, module, samples, feedback, scale)):
+        if old is not None:
+            scalings = [each.as_of(old, stages, samples) for each in scalings]
         shapes = {p.name: p.kind.shape for p in program.inputs if isinstance(p.kind, Secret)}
         for each in scalings:
             stages = stages.followed_by(each.name, shapes[each.name] or samples[0][each.name].shape, each.step)
@@ -180,20 +203,45 @@ def _trace(program: Program, options: CompileOptions) -> SampledProgram:
 def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProgram:
     """The program with polynomials in the place of its functions; a warning where degrees that it gives lose much."""
     program, module, data = sampled.program, sampled.module, sampled.data
+    old = None if options.like is None else OldModel(options.like.plan)
     with user_line(program.loc):
         degrees = choose_degree_options(options, sampled.stages, module)
+        approximate = partial(
+            to_polynomials, module, sampled.samples, options, num_given=sampled.num_given,
+            room=_level_limits(options) if old is None else _old_limits(old),
+            num_rows=None if data is None else rows_given(program, module, data, sampled.axis),
+            assumed=data is None, operator_at=program.operator_at,
+        )  # fmt: skip
         try:
-            traced = to_polynomials(
-                module, sampled.samples, options, room=_level_limits(options), num_given=sampled.num_given,
-                num_rows=None if data is None else rows_given(program, module, data, sampled.axis),
-                assumed=data is None, degrees=degrees, operator_at=program.operator_at,
-            )  # fmt: skip
+            traced = approximate(degrees=degrees) if old is None else _approximate_like(approximate, degrees, old)
         except FunctionsTooDeepError as error:
+            if old is not None:
+                raise LevelError(f"{error.message}; or {LEAVE_OUT}", at=error.at) from None
             raise with_remedy(error, options, obstacle(options.parameters)) from None
     precision = options.precision
     if traced.is_lossy and precision.agreement is None and precision.tolerance is None:
         warn(traced.loss, ApproximationWarning)
     return replace(traced, feedback=sampled.feedback)
+
+
+def _approximate_like(
+    approximate: Callable[..., TracedProgram], degrees: DegreeOptions, old: OldModel
+) -> TracedProgram:
+    """Approximate functions by polynomials that spend the levels of an old model's; if need be for more of the errors.
+
+    Where that is not enough they take what levels they need: others may do with less.
+    """
+    for share in (SHARE, MOST_SHARE):
+        with suppress(PrecisionError, FunctionsTooDeepError):
+            return approximate(degrees=replace(degrees, least=tuple(old.degrees()), share=share))
+    return approximate(degrees=degrees)
+
+
+def _old_limits(old: OldModel) -> LevelLimits:
+    """Levels that polynomials may spend on the chain of an old model."""
+    if old.chain.bootstrap is not None:
+        return LevelLimits(None, old.levels, old.levels)
+    return LevelLimits(old.levels, old.levels)
 
 
 def _level_limits(options: CompileOptions) -> LevelLimits | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from latticework.compiler.accuracy import Fitted
 from latticework.compiler.codegen.bootstrap_plans import noise_of
-from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
+from latticework.compiler.stage_results import Lowered, Ranges, TracedProgram, Vectors
 from latticework.frontend import input_ranges
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.frontend.calibration.direct import direct_ranges
@@ -130,10 +130,11 @@ def _assemble(
     )  # fmt: skip
 
 
-def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[float, float]]:
+def accepted_ranges(module: Module, samples: list[Sample], stated: Ranges) -> dict[str, tuple[float, float]]:
     """The range that clients accept for the elements of each encrypted input: that of calibration, widened a little.
 
     Not beyond the range of a function that the input goes into as it is, less what rounded constants can add to it.
+    stated  ranges of a client file that is there already: those of inputs whose calibration lies within, instead
     """
     accepted, direct = {}, direct_ranges(module)
     for name, (low, high) in input_ranges(module, samples).items():
@@ -142,6 +143,9 @@ def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[fl
         inset = DIRECT_INSET * (most - least) if name in direct else 0.0
         least, most = least + inset, most - inset
         accepted[name] = (min(low, max(low - margin, least)), max(high, min(high + margin, most)))
+        start, end = stated.get(name, (inf, -inf))
+        if start <= low and high <= end and least <= start and end <= most:
+            accepted[name] = (start, end)
     return accepted
 
 
@@ -157,7 +161,7 @@ def _find_declarations(vectors: Vectors, module: Module) -> tuple[tuple[str, str
 
 def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:
     module: Module = lowered.module
-    accepted = accepted_ranges(vectors.placed, samples)
+    accepted = accepted_ranges(vectors.placed, samples, vectors.stated)
     source_of = {module.input_names[of]: module.outputs[number] for number, of in vectors.feedback.items()}
     result: list[SecretInput | IndexInput] = []
     for name, pack, value in zip(module.input_names, vectors.inputs, module.inputs, strict=True):

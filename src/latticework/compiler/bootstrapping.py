@@ -25,6 +25,7 @@ from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
+from latticework.compiler.like_plans import plan_as_stated
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
 from latticework.compiler.precision import PrecisionSearch, Trial, element_slots
 from latticework.compiler.program_lowering import Lowering
@@ -135,13 +136,15 @@ class BootstrapSearch:
 
     @property
     def chosen(self) -> BootstrapSet | None:
-        """The only set, if the user named one."""
-        return self.asked.chosen_set
+        """The only set, if the user named one, or an old model has one."""
+        return self.lowering.chosen_set
 
     @property
     def is_allowed(self) -> bool:
         """Whether the program may bootstrap, and can with what is asked for."""
-        return self.asked.bootstrap != NEVER and self.lowering.bootstrap_obstacle is None
+        old = self.lowering.old
+        may = old is None or old.chain.bootstrap is not None
+        return may and self.asked.bootstrap != NEVER and self.lowering.bootstrap_obstacle is None
 
     def best(self) -> tuple[Vectors, Plan]:
         """Vectors with their bootstraps, and the plan.
@@ -175,7 +178,10 @@ class BootstrapSearch:
     def _finish_plan(
         self, first: ChainCandidate, trial: Trial, measured: Mapping[ChainOption, float]
     ) -> tuple[Vectors, Plan]:
-        plan = self._precision(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
+        search = self._precision(first.vectors)
+        plan = search.add_error_bounds(trial.plan, trial.measured, trial.found)
+        if self.lowering.old is not None:
+            plan = plan_as_stated(search, self.lowering.old, self.lowering.describe_client) or plan
         return first.vectors, replace(plan, weighed=self._considered_chains(first.option, measured))
 
     def option_of(self, vectors: Vectors, chain: ModulusChain) -> ChainOption:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.assemble import INPUT_MARGIN
+from latticework.compiler.retraining.old_model import OldModel
 from latticework.errors import TraceError
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.frontend.programs.array_program import Program
@@ -32,16 +33,33 @@ CONSTANT = 1e-12  # a range that is less than this part of its numbers is that o
 
 @dataclass(frozen=True)
 class ColumnScaling:
-    """One input of a program: its columns are middle + half * what is encrypted."""
+    """One input of a program: its columns are middle + half * what is encrypted.
+
+    given  the step of an old client that this is
+    """
 
     name: str
     middle: npt.NDArray[np.float64]
     half: npt.NDArray[np.float64]
 
+    given: Affine | None = None
+
     @property
     def step(self) -> Affine:
         """Return the step that the owner applies before encryption."""
-        return Affine(OwnerArray.of(1.0 / self.half), OwnerArray.of(-self.middle / self.half))
+        return self.given or Affine(OwnerArray.of(1.0 / self.half), OwnerArray.of(-self.middle / self.half))
+
+    def as_of(self, old: OldModel, stages: OwnerStages, samples: list[Sample]) -> ColumnScaling:
+        """The scaling that the client of an old model has, where all samples lie in what that accepts; else this one.
+
+        stages  what else the owner does
+        """
+        columns = np.concatenate([np.reshape(sample[self.name], (-1, *self.half.shape)) for sample in samples])
+        step = old.column_scaling(stages, self.name, columns)
+        if step is None:
+            return self
+        half = 1.0 / step.scale.array
+        return ColumnScaling(self.name, -step.offset.array * half, half, step)
 
 
 def stages_of(program: Program, owner: OwnerStages | None) -> OwnerStages:

@@ -111,7 +111,7 @@ def follow_feedback(vectors: Vectors, samples: Sequence[Sample], num_given: int 
     sources = {
         placed.input_names[of]: number for number, of in sorted(vectors.feedback.items(), key=lambda pair: pair[1])
     }
-    accepted = accepted_ranges(placed, list(samples))
+    accepted = accepted_ranges(placed, list(samples), vectors.stated)
     steps = {name: STEP * (accepted[name][1] - accepted[name][0]) for name in sources}
     starts = [
         samples[i] for i in choose_evenly(num_given or len(samples), affordable_samples(placed, samples[0], SAMPLES))

@@ -96,4 +96,6 @@ def lowered_exactly(
 
 
 def _lower(levels: LevelPlan, chain: ModulusChain, options: CompileOptions) -> Lowered:
-    return to_primitives(levels, chain, options.on_event, costs=options.costs, techniques=options.techniques)
+    return to_primitives(
+        levels, chain, options.on_event, costs=options.costs, techniques=options.techniques, held=options.held_keys
+    )

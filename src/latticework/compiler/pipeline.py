@@ -31,6 +31,7 @@ from latticework.compiler.outside_changes import OutsideChange, with_changes
 from latticework.compiler.packed_programs import lower_packed
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.recurrences import takes_longer_than, warn_again, with_warnings
+from latticework.compiler.retraining.keep_client import keep_client
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend.recording.tracing import user_line
@@ -157,6 +158,9 @@ def finish_plan(compilation: Compilation) -> Compilation:
     assert compilation.plan is not None
     plan = compilation.lowering.finish(compilation.plan)
     plan = replace(plan, client=plan.client.with_columns(compilation.task.columns))
+    lowering = compilation.lowering
+    if lowering.old is not None and lowering.is_retrained and not compilation.changes:
+        plan = keep_client(plan, lowering.old)
     return replace(compilation, plan=with_changes(plan, compilation.changes))
 
 

@@ -310,9 +310,9 @@ class PrecisionSearch:
         plan, bounds = self.plan_lowered(lowered)
         sizes = Sizes(plan)
         measured = self.measure.measure(plan, sizes.note)
-        headroom = self.headroom_bits(plan, sizes.largest, bounds.outputs)
+        headroom, least = (self.headroom_bits(plan, sizes.largest, reached) for reached in (bounds.outputs, []))
         noisy = self.missing_bits(measured, chain)
-        return Trial(plan, measured, bounds, max(noisy, bounds.short_bits), headroom, noisy)
+        return Trial(plan, measured, bounds, max(noisy, bounds.short_bits), headroom, noisy, least)
 
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.
@@ -344,7 +344,8 @@ class PrecisionSearch:
     def lower(self, chain: ModulusChain) -> Lowered:
         """Write the primitives of the vectors for a chain."""
         costs, on_event = self.options.costs, self.options.on_event
-        return to_primitives(self.levels, chain, on_event, costs=costs, techniques=self.techniques)
+        held = self.options.held_keys
+        return to_primitives(self.levels, chain, on_event, costs=costs, techniques=self.techniques, held=held)
 
     def plan_lowered(self, lowered: Lowered) -> tuple[Plan, ValueBounds]:
         """The plan of primitives, without error bounds, and what its values can be."""
@@ -357,7 +358,7 @@ class PrecisionSearch:
 
     def bound_values(self, lowered: Lowered, chain: ModulusChain) -> ValueBounds:
         """Bound values for inputs anywhere in the ranges that clients accept, and any run-time integers."""
-        accepted = accepted_ranges(self.vectors.placed, self.samples)
+        accepted = accepted_ranges(self.vectors.placed, self.samples, self.vectors.stated)
         boxes: list[Any] = []
         for name, pack in zip(self.vectors.placed.input_names, self.vectors.inputs, strict=True):
             if pack is None:
@@ -448,7 +449,8 @@ class PrecisionSearch:
         whole = [2.0**-self.precision_bits * size for size in sizes_to_compare_with(self.magnitudes, self.samples)]
         if self.traced.is_lossy:
             return whole
-        return [max(w - e, LEAST_SHARE * w) for w, e in zip(whole, self.traced.effects, strict=True)]
+        share = 0.0 if self.options.like is not None else LEAST_SHARE
+        return [max(w - e, share * w) for w, e in zip(whole, self.traced.effects, strict=True)]
 
     @property
     def vanishing(self) -> float:
@@ -529,6 +531,7 @@ class Trial:
     missing_bits   of precision; negative: to spare. Noise beside kinks counts as large as it is proved to be at most
     headroom_bits  that values take of the modulus above the scale, at the lowest level
     noisy_bits     missing by the noise that was simulated, which functions with kinks were computed with
+    least_headroom_bits  for inputs like those of calibration: of others no bound is proved then
     """
 
     plan: Plan
@@ -537,6 +540,7 @@ class Trial:
     missing_bits: int
     headroom_bits: int
     noisy_bits: int
+    least_headroom_bits: int
 
     @property
     def holds_values(self) -> bool:

@@ -11,8 +11,10 @@ from typing import ClassVar
 from latticework.compiler.batch_rows import planned_for_rows
 from latticework.compiler.bootstrap_options import obstacle
 from latticework.compiler.levels import program_depth
+from latticework.compiler.like_plans import plan_like
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.precision import PrecisionSearch
+from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.compiler.vector_levels import to_copies, to_loops, with_small_outputs
 from latticework.errors import UserError
@@ -21,8 +23,8 @@ from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
 from latticework.lazy_dataclass import dataclass
 from latticework.model import Reference
-from latticework.plan.parameters import ModulusChain
-from latticework.plan.schema.schema import Plan
+from latticework.plan.parameters import BootstrapSet, ModulusChain, find_set
+from latticework.plan.schema.schema import ClientSpec, Plan
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,45 @@ class Lowering(ABC):
         return True
 
     def plan(self, vectors: Vectors) -> Plan:
-        """Choose scale and parameters of vectors without bootstraps; errors are as those of `PrecisionSearch.best`."""
+        """Choose scale and parameters of vectors without bootstraps; errors are as those of `PrecisionSearch.best`.
+
+        Those of the old model, if there is one: errors are as those of `plan_like` then.
+        """
+        if self.old is not None:
+            return plan_like(self.search(vectors), self.old, self.describe_client)
         return self.search(vectors).best()
+
+    @property
+    def old(self) -> OldModel | None:
+        """The model whose parameters this one has (`like=`); None: it has its own."""
+        like = self.options.like
+        return None if like is None else OldModel(like.plan)
+
+    @property
+    def is_retrained(self) -> bool:
+        """Whether it takes the place of the old model; else it goes on with results of that."""
+        return self.old is not None
+
+    @property
+    def chosen_set(self) -> BootstrapSet | None:
+        """The only set to bootstrap by, if there is one: the user's, or that of the old model.
+
+        raises  UserError for an old model whose set nobody knows
+        """
+        if self.options.chosen_set is not None or self.old is None or self.old.chain.bootstrap is None:
+            return self.options.chosen_set
+        found = find_set(self.old.chain)
+        if found is None:
+            raise UserError(
+                f"compile: the model given as like= bootstraps by a set of its own: give bootstrap_set= as for "
+                f"{self.old.client.name}",
+                at=self.program.loc,
+            )
+        return found
+
+    def describe_client(self, client: ClientSpec) -> ClientSpec:
+        """The client's part with what the program says of it apart from its plan."""
+        return client
 
     def search(self, vectors: Vectors) -> PrecisionSearch:
         """Measure plans of vectors."""
@@ -99,7 +138,8 @@ class Lowering(ABC):
         """Plan vectors for the rows that one run is to have, which lie side by side in others than those given."""
         if self.options.rows is None:
             return vectors, self.plan(vectors)
-        return planned_for_rows(self.program, vectors, self.options, self.plan, least_degree=self.least_ring_degree)
+        options = self.options if self.old is None else self.options.override(ring_degree=self.old.chain.ring_degree)
+        return planned_for_rows(self.program, vectors, options, self.plan, least_degree=self.least_ring_degree)
 
     def fold_recurrences(self) -> Lowering | None:
         """The same with linear recurrences as matrices; None if it has none."""
@@ -139,7 +179,7 @@ class Lowering(ABC):
     @property
     def shares_parameters(self) -> bool:
         """Whether the parameters are those of another program."""
-        return False
+        return self.old is not None
 
     def flatten(self, vectors: Vectors) -> Module | None:
         """The module from which levels of vectors are managed, without bootstraps; None: their own."""
@@ -147,6 +187,8 @@ class Lowering(ABC):
 
     def plan_flat(self, vectors: Vectors) -> Plan:
         """Plan vectors whose module for levels is as it is to be."""
+        if self.old is not None:
+            return plan_like(self.search(vectors), self.old, self.describe_client)
         return self.search(vectors).best(enlarging=False)
 
     def explain(self, error: UserError) -> UserError:

@@ -21,6 +21,8 @@ from latticework.values.packing.key_manifest import KeyManifest
 from latticework.values.packing.loop_nests.baby_giant import Choice
 from latticework.values.packing.pack import PackMap
 
+Ranges = Mapping[str, tuple[float, float]]  # by the name of an input
+
 
 @dataclass(frozen=True)
 class TracedProgram:
@@ -77,8 +79,10 @@ class Vectors:
     placing    why its tensors lie where they do;  lines  what the locations in that number
     circuit    of a circuit: what users call its inputs and outputs, and how it was vectorised
     starts     levels of the inputs, counted down from the top of the chain, where they are not to be chosen
+    ends       numbers of outputs -> levels at which they have to end, counted so; the others end where they do
     flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
                factors stand where they spend the fewest levels
+    stated     ranges of inputs that a client file says: they are accepted, where calibration lies within
     residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
     iterations  of each of these bootstraps
     feedback  numbers of outputs that are an input of the next run -> the number of that input
@@ -100,6 +104,8 @@ class Vectors:
     lines: tuple[Loc, ...] = ()
     circuit: CircuitFacts | None = None
     starts: tuple[int, ...] | None = None
+    ends: Mapping[int, int] = field(default_factory=dict)
+    stated: Ranges = field(default_factory=dict)
     flat: Module | None = None
     residual: int | None = None
     iterations: int = 1

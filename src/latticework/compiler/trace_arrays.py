@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from latticework.compiler.accuracy import SHARE, LevelLimits, approximate_functions, loss, scores_of
+from latticework.compiler.accuracy import LevelLimits, approximate_functions, loss, scores_of
 from latticework.compiler.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.compiler.input_constraints import find_forms
 from latticework.compiler.options.compile_options import CompileOptions
@@ -53,10 +53,10 @@ def to_polynomials(
     samples, held = degrees.hold_back(samples)
     calibrated = module if assumed else calibrate(module, samples, margin=margin, num_rows=num_rows)
     exact, agreement = degrees.choose(calibrated, samples, held)
-    found = approximate_functions(exact, samples, precision_bits, room, operator_at)
+    found = approximate_functions(exact, samples, precision_bits, room, operator_at, degrees.least, degrees.share)
     made = calibrate(found.module, samples, margin=margin, assumed=True) if assumed else found.module
     scores = None if labels is None else scores_of(exact, made, given, labels)
-    told = loss(found, precision_bits, SHARE, scores, agreement) if found.is_lossy else ""
+    told = loss(found, precision_bits, degrees.share, scores, agreement) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
     return TracedProgram(
         tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given,

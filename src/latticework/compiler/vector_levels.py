@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import inf
 
 from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.codegen.generate import generate
@@ -27,6 +28,7 @@ from latticework.plan.cost import CostModel
 from latticework.plan.cost.block_maps import block_prices
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND
 from latticework.plan.parameters import ModulusChain
+from latticework.values.packing.key_manifest import KeySpec
 
 
 def to_copies(
@@ -34,14 +36,16 @@ def to_copies(
     on_event: OnPassEvent | None = None,
     sizes: Sequence[float] = (),
     whole: Collection[int] = (),
+    most: float = inf,
 ) -> Module:
     """Loops that spend levels as copies, and public factors where they spend the fewest levels.
 
     sizes  largest magnitude of every output, where some are small
     whole  numbers of outputs that are to have no scale of their own
+    most   magnitude of their vectors
     """
     copied = run_passes(module, UNROLLING_PASSES, on_event=on_event) if unroll.has_loops(module) else module
-    flat = run_passes(copied, (public_factors.factor_pass(sizes, whole=whole), dce.PASS), on_event=on_event)
+    flat = run_passes(copied, (public_factors.factor_pass(sizes, whole=whole, most=most), dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
 
@@ -74,6 +78,15 @@ def with_small_outputs(
     return replace(vectors, flat=flat, depth=program_depth(flat, once=keep_loops))
 
 
+def with_smaller_outputs(vectors: Vectors, sizes: Sequence[float], most: float) -> Vectors:
+    """Vectors whose outputs are at most so large, and read by a smaller scale.
+
+    sizes  largest magnitude of every output
+    """
+    flat = to_copies(vectors.module, None, sizes, vectors.feedback, most)
+    return replace(vectors, flat=flat, depth=program_depth(flat))
+
+
 def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED, costs: CostModel | None = None) -> LevelPlan:
     """Decide about levels, for any chain: how many it has to have follows from that.
 
@@ -88,6 +101,7 @@ def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED, costs: CostMo
         vectors.residual,
         vectors.feedback,
         CodeCost(priced, 0.0),
+        vectors.ends,
     )
 
 
@@ -98,14 +112,17 @@ def to_primitives(
     *,
     costs: CostModel | None = None,
     techniques: Techniques = UNPACKED,
+    held: Sequence[KeySpec] = (),
 ) -> Lowered:
     """Write scales, primitives and keys for one chain, of any scheme.
 
     costs       by which linear maps are carried out in the cheapest way; typical ones if not given
     techniques  what expansion may use
+    held        keys that are there: linear maps take no others where these are enough
     """
     managed = write_levels(levels, chain)
-    return replace(expand_levels(managed, chain, on_event, costs=costs, techniques=techniques), levels=levels)
+    made = expand_levels(managed, chain, on_event, costs=costs, techniques=techniques, held=held)
+    return replace(made, levels=levels)
 
 
 def expand_levels(
@@ -115,10 +132,11 @@ def expand_levels(
     *,
     costs: CostModel | None = None,
     techniques: Techniques = UNPACKED,
+    held: Sequence[KeySpec] = (),
 ) -> Lowered:
     """Write primitives and keys of ciphertexts with their levels; arguments are as of `to_primitives`."""
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
-    made = generate(managed, chain, prices=prices, techniques=techniques, on_event=on_event)
+    made = generate(managed, chain, prices=prices, techniques=techniques, held=held, on_event=on_event)
     return Lowered(managed, made.module, made.code, manifest(made.code, chain), made.choices)
 
 

@@ -65,6 +65,7 @@ def build_report(
         bootstrapping(plan, cost.bootstraps),
         carried_levels(plan),
         None if memory is None else under_budget(plan, memory, model, trips, runs=runs),
+        plan.kept,
     )
     worst = _worst_cases(plan)
     notes = tuple(plan_notes(plan, cost, model))

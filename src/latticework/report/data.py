@@ -6,6 +6,7 @@ from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.cost import ClientCosts
 from latticework.plan.schema.circuit_schedule import CircuitRecord
+from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.schema import Scores
 from latticework.report.budget_records import UnderBudget
 from latticework.report.carried_drawing import LoopLevels
@@ -32,6 +33,7 @@ class Execution:
     scores   against labels of calibration rows
     bootstraps  None where there are none;  loops  that have some, with the levels of what they carry
     under_budget  where a budget of memory was given
+    kept     of the model that it was compiled like, if there was one
     """
 
     estimate: CostEstimate
@@ -48,6 +50,7 @@ class Execution:
     bootstraps: Bootstrapping | None = None
     loops: tuple[LoopLevels, ...] = ()
     under_budget: UnderBudget | None = None
+    kept: KeptParts | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ from typing import Any
 
 from latticework.errors import FormatError
 from latticework.plan.files.serialise import CODE as CODE_SECTION
-from latticework.plan.files.serialise import CONSTANTS, DEBUG, META, PROGRAM, SOURCE, read_client, read_plan
+from latticework.plan.files.serialise import (
+    CONSTANTS,
+    DEBUG,
+    META,
+    PROGRAM,
+    SOURCE,
+    interface_id,
+    read_client,
+    read_plan,
+)
 from latticework.report.as_json import document_data
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, power_of_two, size
@@ -54,6 +63,9 @@ def explain_file(source: str | Path | bytes) -> str:
         ("parameters", f"{facts['parameters'][:_ID_DIGITS]}  (the same in all files that go together)"),
     ]
     if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT):
+        rows.append(
+            ("interface", f"{facts['interface'][:_ID_DIGITS]}  (of the client file that inputs are encrypted by)")
+        )
         rows += [("columns", f"of {name}: {_list_columns(names)}") for name, names in facts.get("columns", {}).items()]
         details = ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
     else:
@@ -61,6 +73,7 @@ def explain_file(source: str | Path | bytes) -> str:
             rows.append(("key set", f"{facts['key_set'][:_ID_DIGITS]}  ({_origin(facts['key_set'])})"))
         if kind == _core.FileKind.CIPHERTEXTS:
             rows.append(("holds", _find_held(reader.header)))
+            rows += [("interface", facts["interface"][:_ID_DIGITS])] if "interface" in facts else []
             if "clipped" in facts:
                 rows.append(("clipped", "rows outside, by the client, which alone knows whether there were any"))
         details = _content(reader, kind)
@@ -100,6 +113,7 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
             facts["columns"] = columns_by_name
         return facts | {
             "program": spec.name,
+            "interface": interface_id(spec).hex(),
             "scheme": spec.chain.scheme,
             "ring_degree": spec.chain.ring_degree,
             "insecure": spec.chain.insecure,
@@ -114,6 +128,8 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
     if kind == _core.FileKind.CIPHERTEXTS:
         extras = _extras(header)
         facts |= {"role": _text(extras.get("role")), "program": _text(extras.get("program"))}
+        if isinstance(extras.get("interface"), bytes):
+            facts["interface"] = extras["interface"].hex()
         facts |= {"holds": list(_counts(header)), "integers": _integers(extras), "extent": _extent(extras)}
         if isinstance(extras.get("clipped"), list):
             facts["clipped"] = len(extras["clipped"])

@@ -13,6 +13,7 @@ from latticework.report.sections.circuit_section import circuit_sections
 from latticework.report.sections.client_section import client_section
 from latticework.report.sections.head_section import key_fact, level_fact, notes_section, precision_fact, run_facts
 from latticework.report.sections.interface_section import interface_section
+from latticework.report.sections.kept_section import kept_sections
 from latticework.report.sections.key_section import keys_section
 from latticework.report.sections.layout_choice_section import choice_sections
 from latticework.report.sections.layouts_section import layout_section
@@ -71,6 +72,7 @@ def _sections(report: Contents) -> Iterator[Section]:
 
 def _execution(execution: Execution) -> Iterator[Section]:
     cost = execution.estimate
+    yield from kept_sections(execution.kept)
     yield timeline_section(execution.timeline, execution.loops)
     yield time_section(cost, execution.lines, execution.table)
     yield from bootstrap_sections(execution.bootstraps, cost.warm_seconds)

@@ -37,7 +37,7 @@ PROGRAMS = {
 VALUES = {  # that a program of another kind could have; any one that is not the default is refused
     "example": np.zeros(4), "weights": (np.ones(3),), "calibrate": np.zeros((9, 4)), "labels": [1], "degree": 3,
     "precision_bits": 9, "agreement": 0.9, "tolerance": 0.1, "plain_bits": -1, "plain_modulus": 65537, "wraps": True,
-    "spare_levels": -1, "like": 3, "feed": {"x": "result"}, "feed_runs": 2, "owner": 3, "scale_columns": "x",
+    "spare_levels": -1, "feed": {"x": "result"}, "feed_runs": 2, "owner": 3, "scale_columns": "x",
     "margin": 0.5, "bootstrap": "never", "bootstrap_set": "A14", "batch": 4, "algorithm": "scalar", "effort": "fast", "seed": 1,
 }  # fmt: skip
 REFUSED = [
@@ -87,7 +87,7 @@ def test_values_of_other_types_are_refused(options, told):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"like": 3}, r"like=3; give the model of a compiled circuit"),
+        ({"like": 3}, r"like=3; give a compiled model, or its plan file"),
         ({"spare_levels": -1}, r"spare_levels=-1; give a whole number"),
         ({"plain_bits": -1}, r"no plaintext modulus of -1 bits"),
         ({"wraps": 2}, r"wraps=2; give True or False"),

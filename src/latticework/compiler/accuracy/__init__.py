@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.compiler.accuracy.choose_degrees import choose_degrees
+from latticework.compiler.accuracy.choose_degrees import SHARE, choose_degrees
 from latticework.compiler.accuracy.effects import Effects, stages_of, with_error, with_polynomials
 from latticework.compiler.accuracy.function_uses import (
     ApproximatedProgram,
@@ -57,7 +57,6 @@ __all__ = [
     "without_rounding",
 ]
 
-SHARE = 0.75
 ATTEMPTS = 6
 STEEPER = 64.0  # times that slopes may be found to be steeper in one attempt
 VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
@@ -69,16 +68,22 @@ def approximate_functions(
     precision_bits: float,
     level_limits: LevelLimits | None = None,
     operator_at: OperatorAt = lambda _loc: "",
+    least: Sequence[int | None] | None = None,
+    share: float = SHARE,
 ) -> ApproximatedProgram:
     """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
 
     module       calibrated: every function has an interval
     level_limits  at this precision; None: whatever it takes
     operator_at  what an imported model calls what is computed at a place
+    least        degrees that functions are to have at least, whose levels they spend, in the order of the program
+    share        of the budget for errors that functions may take
     raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough,
                  and where those that were given leave no numbers as results
     """
     uses = uses_of(module)
+    if least is not None and len(least) != len(uses):
+        least = None
     if not uses:
         nothing = np.zeros(len(module.outputs))
         return ApproximatedProgram(module, [], nothing, nothing, nothing, is_lossy=False)
@@ -88,12 +93,12 @@ def approximate_functions(
     magnitudes = np.maximum(measured.magnitudes, [size or 0.0 for size in seen])
     magnitudes = np.array(without_rounding(module, samples, magnitudes.tolist()))
     sizes = np.array(sizes_to_compare_with(magnitudes.tolist(), samples))
-    budgets = np.where(sizes > VANISHING * np.max(sizes), SHARE * 2.0**-precision_bits * sizes, np.inf)
+    budgets = np.where(sizes > VANISHING * np.max(sizes), share * 2.0**-precision_bits * sizes, np.inf)
     outputs, limits = len(budgets), np.concatenate([budgets, measured.rooms])
     seen_slopes, slopes = measured.slopes()
     for _ in range(ATTEMPTS):
         parts = slopes / limits[:, None]
-        degrees = choose_degrees(uses, parts)
+        degrees = choose_degrees(uses, parts, least)
         if degrees is None:
             raise refusal(uses, parts[:outputs], precision_bits)
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latticework.compiler.accuracy.choose_degrees import SHARE
 from latticework.compiler.accuracy.effects import space_out, with_polynomials
 from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse, uses_of
 from latticework.compiler.accuracy.goals import Goal
@@ -74,10 +75,13 @@ class DegreeOptions:
     """The degree or the goal asked for of functions that have no degree of their own, beside precision.
 
     degree  of each, or of all together;  goal  of rows that are held back
+    least, share  as of `accuracy.approximate_functions`
     """
 
     degree: int | tuple[int, ...] | None = None
     goal: Goal | None = None
+    least: tuple[int | None, ...] | None = None
+    share: float = SHARE
 
     def hold_back(self, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
         """Samples to choose by, and those that are held back.

@@ -17,17 +17,21 @@ from latticework.compiler.accuracy.function_uses import FunctionUse
 
 FloatArray = npt.NDArray[np.float64]
 
+SHARE = 0.75  # of the budget for errors, that functions may take; the rest is for noise
 GIVEN_PART = 0.75  # of the budget, that given degrees may take before the others are chosen as if they took nothing
 STEPS = 8  # in which the common measure is found
 _KINK_CLASS = 4  # from which on errors of functions with kinks are told to fall by no more than a constant a class
 
 
-def choose_degrees(uses: Sequence[FunctionUse], parts: FloatArray) -> list[int] | None:
+def choose_degrees(
+    uses: Sequence[FunctionUse], parts: FloatArray, least: Sequence[int | None] | None = None
+) -> list[int] | None:
     """A degree for every use, those that are given as they are; None if no degrees that are affordable do.
 
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
+    least  degrees that functions are to have at least, and to spend the levels of, whatever would be cheaper
     """
-    return _Choice(uses, parts).degrees()
+    return _Choice(uses, parts, least or [None] * len(uses)).degrees()
 
 
 def part_taken(uses: Sequence[FunctionUse], parts: FloatArray, degrees: Sequence[int]) -> FloatArray:
@@ -36,14 +40,15 @@ def part_taken(uses: Sequence[FunctionUse], parts: FloatArray, degrees: Sequence
 
 
 class _Choice:
-    def __init__(self, uses: Sequence[FunctionUse], parts: FloatArray) -> None:
+    def __init__(self, uses: Sequence[FunctionUse], parts: FloatArray, least: Sequence[int | None]) -> None:
         self.uses = uses
         given = [n for n, use in enumerate(uses) if use.given_degree is not None]
         self.free = [n for n, use in enumerate(uses) if use.given_degree is None]
         taken = parts[:, given] @ np.array([uses[n].error(uses[n].given_degree or 0) for n in given])
         self.left = np.where(taken <= GIVEN_PART, 1.0 - taken, 1.0)
         self.parts = parts[:, self.free] / self.left[:, None]
-        self.levels = [1] * len(self.free)
+        self.least = [least[n] for n in self.free]
+        self.levels = [1 if degree is None else degree.bit_length() for degree in self.least]
 
     def degrees(self) -> list[int] | None:
         result = [use.given_degree or 0 for use in self.uses]
@@ -56,7 +61,16 @@ class _Choice:
         return result
 
     def _most(self, place: int) -> int:
-        return self.uses[self.free[place]].curve.most_levels
+        least = self.least[place]
+        return self.uses[self.free[place]].curve.most_levels if least is None else least.bit_length()
+
+    def _lowest(self, place: int) -> int:
+        """The lowest degree of a class."""
+        return self.least[place] or 1 << (self.levels[place] - 1)
+
+    def _top(self, place: int) -> int:
+        """The highest degree of a class."""
+        return (1 << self.levels[place]) - 1
 
     def _error(self, place: int, levels: int) -> float:
         return self.uses[self.free[place]].estimate((1 << levels) - 1)
@@ -94,7 +108,7 @@ class _Choice:
     def _lower_levels(self) -> None:
         """Lower the classes where that still fits, the highest first."""
         for place in sorted(range(len(self.free)), key=lambda place: -self.levels[place]):
-            while self.levels[place] > 1:
+            while self.least[place] is None and self.levels[place] > 1:
                 lower = list(self.levels)
                 lower[place] -= 1
                 if not self._fits(lower):
@@ -104,14 +118,14 @@ class _Choice:
     def _lower_degrees(self) -> list[int]:
         """Degrees in their classes: in equal measure lower, then one after the other where there is room left."""
         result = self._in_equal_measure()
-        for place, levels in enumerate(self.levels):
+        for place in range(len(self.levels)):
             others = self._error_sums(result) - self.parts[:, place] * self.uses[self.free[place]].estimate(
                 result[place]
             )
             weights = self.parts[:, place]
             allowed = np.min((1.0 - others[weights > 0.0]) / weights[weights > 0.0], initial=np.inf)
-            lowest = 1 << (levels - 1)
-            result[place] = self.uses[self.free[place]].curve.least_degree(float(allowed), lowest, result[place])
+            lowest, curve = self._lowest(place), self.uses[self.free[place]].curve
+            result[place] = curve.least_degree(float(allowed), lowest, result[place])
         return result
 
     def _error_sums(self, degrees: Sequence[int]) -> FloatArray:
@@ -124,8 +138,8 @@ class _Choice:
 
         def allowing(factor: float) -> list[int]:
             return [
-                self.uses[number].curve.least_degree(factor * top, 1 << (levels - 1), (1 << levels) - 1)
-                for number, top, levels in zip(self.free, tops, self.levels, strict=True)
+                self.uses[number].curve.least_degree(factor * tops[place], self._lowest(place), self._top(place))
+                for place, number in enumerate(self.free)
             ]
 
         if len(self.free) == 1:

@@ -76,7 +76,7 @@ class CircuitVectors(ABC):
 
     def _usual_width(self) -> int:
         """Width that the ring has room for, if one is given."""
-        like, ring_degree = self.options.expert.like, self.options.ring_degree
+        like, ring_degree = self.options.like, self.options.ring_degree
         if like is not None:
             return min(self.widest(), like.plan.chain.slots)
         return ring_degree // 2 if ring_degree else self.widest()

@@ -147,6 +147,11 @@ class ExactCircuitLowering(Lowering):
         return lower_integers(self.program, scalars, self.choice.shared, options, self.arithmetic)
 
     @property
+    def is_retrained(self) -> bool:
+        """Whether it goes on with no results of the old model, so that it may take its place."""
+        return self.old is not None and not self.choice.shared.groups
+
+    @property
     def least_ring_degree(self) -> int | None:
         """Ring degree of one row."""
         return None if self.best is None or self.best.plan is None else self.best.plan.chain.ring_degree
@@ -171,7 +176,7 @@ class ExactCircuitLowering(Lowering):
 
 def lower_exact_circuit(circuit: Circuit, options: CompileOptions) -> ExactCircuitLowering:
     """Trace a circuit on integers modulo t."""
-    shared = shared_parameters(circuit, options.expert.like, "bfv")
+    shared = shared_parameters(circuit, options.like, "bfv")
     check_rows(circuit, shared, options)
     arithmetic = exact_arithmetic(options, shared.chain)
     scalars = to_scalars(circuit, options.data.weights, exact=True, arithmetic=arithmetic)

@@ -18,6 +18,7 @@ from latticework.compiler.layout_choice import (
     sending_seconds,
     vector_costs,
 )
+from latticework.compiler.like_plans import plan_as_stated
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
@@ -26,7 +27,8 @@ from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.schema.schema import Plan
+from latticework.plan.parameters import BootstrapSet
+from latticework.plan.schema.schema import ClientSpec, Plan
 
 MAX_NAMED = 8  # inputs in a message
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
@@ -129,13 +131,25 @@ class RealCircuitLowering(Lowering):
         """Plan on the parameters that are shared, or on the smallest that do; others want the scale of the level."""
         search = self.search(vectors)
         if self.shared.chain is not None:
-            return search.on(self.shared.chain)
+            stated = self._plan_as_stated(vectors)
+            return search.on(self.shared.chain) if stated is None else stated
         return search.best(enlarging=not self.options.expert.spare_levels)
 
     @property
-    def shares_parameters(self) -> bool:
-        """Whether `like=` gives them."""
-        return self.shared.chain is not None
+    def is_retrained(self) -> bool:
+        """Whether it goes on with no results of the old model, so that it may take its place."""
+        return self.old is not None and not self.shared.groups
+
+    def _plan_as_stated(self, vectors: Vectors) -> Plan | None:
+        """The plan that keeps the client file of the old model, where this one is the same circuit; None: it is not."""
+        if self.old is None or not self.is_retrained:
+            return None
+        return plan_as_stated(self.search(vectors), self.old, self.describe_client)
+
+    @property
+    def chosen_set(self) -> BootstrapSet | None:
+        """The set that the user named; on the chain of an old model a circuit has no bootstraps."""
+        return self.options.chosen_set
 
     def plan_flat(self, vectors: Vectors) -> Plan:
         """Plan on the parameters that are shared, or on the smallest that do."""
@@ -154,12 +168,16 @@ class RealCircuitLowering(Lowering):
 
     def finish(self, plan: Plan) -> Plan:
         """Say which precision was asked for."""
-        return replace(plan, client=replace(plan.client, precision_bits=self.wanted_bits))
+        return replace(plan, client=self.describe_client(plan.client))
+
+    def describe_client(self, client: ClientSpec) -> ClientSpec:
+        """The client's part with the precision that was asked for."""
+        return replace(client, precision_bits=self.wanted_bits)
 
 
 def lower_real_circuit(circuit: Circuit, options: CompileOptions) -> RealCircuitLowering:
     """Trace a circuit on real numbers, and choose its vectors."""
-    shared = shared_parameters(circuit, options.expert.like, "ckks")
+    shared = shared_parameters(circuit, options.like, "ckks")
     check_rows(circuit, shared, options)
     return lower_real_numbers(circuit, to_scalars(circuit, options.data.weights, exact=False), shared, options)
 

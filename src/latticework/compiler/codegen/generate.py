@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from latticework.compiler.codegen.emit_code import Code, emit_code
@@ -42,27 +42,33 @@ def generate(
     *,
     prices: LevelPrices | None = None,
     techniques: Techniques = ALONE,
+    held: Sequence[KeySpec] = (),
     on_event: Callable[[PassEvent], None] | None = None,
 ) -> Generated:
     """The code of a managed module, of any scheme.
 
     prices      of linear maps; typical ones if not given
     techniques  how linear maps may be carried out, whether rotations share decompositions, and bootstraps code
+    held        keys that are there: linear maps take no others where these are enough
     on_event    hears of every pass
     """
-    strategies, passes = expansion(managed, chain, techniques, prices)
+    strategies, passes = expansion(managed, chain, techniques, prices, held)
     module = run_passes(managed, (*passes, *PRIMITIVE_PASSES), on_event=on_event)
     keys = plan_keys(module, chain)
     return Generated(module, keys, emit_code(module, chain, keys), strategies.maps)
 
 
 def expansion(
-    managed: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices | None = None
+    managed: Module,
+    chain: ModulusChain,
+    techniques: Techniques,
+    prices: LevelPrices | None = None,
+    held: Sequence[KeySpec] = (),
 ) -> tuple[MapStrategies, tuple[Pass[object], ...]]:
     """Choose how the linear maps of a managed module are carried out, and the passes that write its primitives so."""
     by_powers = techniques.rotation_keys == POWERS_OF_TWO
     hoisting = techniques.hoisting and not by_powers
-    strategies = choose_strategies(managed, replace(techniques, hoisting=hoisting), prices, chain)
+    strategies = choose_strategies(managed, replace(techniques, hoisting=hoisting), prices, chain, held)
     step = expanding(chain, strategies, hoisting=hoisting, shared_bootstraps=techniques.shared_bootstraps)
     if by_powers:
         return strategies, (step, power_of_two_rotations(chain.ring_degree))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from latticework.compiler.expand.coeff_to_slot import maps_of_bootstrap
@@ -20,8 +20,8 @@ from latticework.compiler.options.techniques import ITERATED, UNPACKED, Techniqu
 from latticework.ir import Block, Module, Op
 from latticework.ir.dialects.rlwe_dialect import Level
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.key_manifest import conjugation_element, galois_element, signed_steps
-from latticework.values.packing.loop_nests.baby_giant import TYPICAL, Choice, options, places
+from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_element, signed_steps
+from latticework.values.packing.loop_nests.baby_giant import TYPICAL, Choice, Places, options, places
 from latticework.values.packing.packed_constants import LinearMap
 
 LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
@@ -32,15 +32,17 @@ def choose_strategies(
     techniques: Techniques = UNPACKED,
     prices: LevelPrices | None = None,
     chain: ModulusChain | None = None,
+    held: Sequence[KeySpec] = (),
 ) -> MapStrategies:
     """Choose a strategy for each linear map of a managed module that has diagonals.
 
     prices  typical ones if not given
     chain   of the module: then maps share keys where that is cheaper; if stored bytes have a price, those of bootstraps
             too, and how often each is run counts
+    held    keys that are there already: maps take no others where these are enough
     """
     if prices is not None and chain is not None and techniques.shared_keys and techniques.tuned_widths:
-        return _Together(module, chain, techniques, prices).choose()
+        return _Together(module, chain, techniques, prices, held).choose()
     choices: dict[Op, Choice] = {}
     for op in module.walk():
         if op.name in LINEAR:
@@ -54,7 +56,15 @@ def choose_strategies(
 class _Together:
     """The maps of a module, and the keys that are there whatever is chosen for them."""
 
-    def __init__(self, module: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices) -> None:
+    def __init__(
+        self,
+        module: Module,
+        chain: ModulusChain,
+        techniques: Techniques,
+        prices: LevelPrices,
+        held: Sequence[KeySpec] = (),
+    ) -> None:
+        self.held = held
         self.chain, self.techniques, self.prices = chain, techniques, cache(prices)
         self.fixed_keys: dict[int, float] = {}
         self.sites: dict[Op | tuple[LinearMap, Level], MapSite] = {}
@@ -117,8 +127,18 @@ class _Together:
             where, by, packing=real and may.complex_packing, mode=mode_of(may), horner=may.horner_giants,
             iterated=(True,) if may.rotation_keys == ITERATED else may_iterate,
         )  # fmt: skip
-        few = (choice for choice in choices if most_keys is None or choice.counts.keys <= most_keys)
-        self.sites[of] = site(where, few, by, self.chain.ring_degree, runs if parts.stored else 1.0)
+        few = [choice for choice in choices if most_keys is None or choice.counts.keys <= most_keys]
+        self.sites[of] = site(
+            where, self._with_held_keys(where, few, level), by, self.chain.ring_degree, runs if parts.stored else 1.0
+        )
+
+    def _with_held_keys(self, where: Places, choices: list[Choice], level: Level) -> list[Choice]:
+        """Those of some strategies on an operand at a level that take no key which is not held; all where none does."""
+        if not self.held:
+            return choices
+        at, covers = (level.track, level.index), self.chain.covers
+        there = {key.galois_element for key in self.held if covers((key.track, key.level), at)}
+        return [c for c in choices if elements(where, c, self.chain.ring_degree) <= there] or choices
 
     def _hold(self, keys: frozenset[int] | set[int], level: Level) -> None:
         """These are there up to a level."""

@@ -59,6 +59,7 @@ def decide_levels(
     residual: int | None = None,
     feedback: Mapping[int, int] = {},
     prices: LevelPrices | None = None,
+    ends: Mapping[int, int] = {},
 ) -> LevelPlan:
     """The level plan of a verified `vec` module.
 
@@ -69,6 +70,7 @@ def decide_levels(
                 they have to end
     prices      by which values come down before they are computed with, where that takes less; they stay where they are
                 if not given. With bootstraps all come down, for targets follow from what is read
+    ends        numbers of outputs -> levels at which they have to end; where they do if not given
     raises      LevelError for a run-time loop that spends levels without `at_most`, and for what bootstraps leave fewer
                 levels for than it spends
     """
@@ -81,7 +83,7 @@ def decide_levels(
         raise _below_floor(levels, residual)
     at = lowest_input_levels(module, levels) if starts is None else starts
     levels = levels_of(module, at, residual)
-    ends = {number: at[of] for number, of in feedback.items()}
+    ends = {**ends, **{number: at[of] for number, of in feedback.items()}}
 
     def decide(lowest: Mapping[Value, int]) -> LevelPlan:
         known = levels_of(module, at, residual, lowest=lowest) if lowest else levels
@@ -377,7 +379,11 @@ class Decider:
         for number in range(len(operands.states)):
             operands.encrypt(number)
         for number, value in enumerate(end.operands):
-            if number in self.ends:
-                operands.bring(number, self.ends[number])
-            elif not (isinstance(value.owner, Op) and value.owner.name == "vec.label"):
-                operands.settle(number)
+            if isinstance(value.owner, Op) and value.owner.name == "vec.label":
+                continue
+            operands.settle(number)
+            if number not in self.ends:
+                continue
+            if operands.cipher(number).level < self.ends[number]:
+                raise LevelError(f"levels: output {number} ends below the level that it is to have", at=end.loc)
+            operands.bring(number, self.ends[number])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import field
+from math import inf
 
 from latticework.compiler.levels.depth import Levels, carried_operands
 from latticework.compiler.levels.factors import Emitter, FactorStrategy, Scaling, scaled_origin
@@ -33,24 +34,29 @@ SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
 ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
 
 
-def factor_pass(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Collection[int] = ()) -> Pass[object]:
+def factor_pass(
+    sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Collection[int] = (), most: float = inf
+) -> Pass[object]:
     """The pass.
 
     sizes     largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
     in_loops  in their bodies too, which are left as they are where loops keep their levels: what they carry is whole at
               the ends of an iteration
     whole     numbers of outputs that are to have no scale of their own
+    most      largest magnitude that vectors of outputs may have: larger ones are made smaller before they are read
     """
     return Pass(
-        "place-constants", lambda module, _cost: _place_factors(module, sizes, whole, in_loops=in_loops),
+        "place-constants", lambda module, _cost: _place_factors(module, sizes, whole, most, in_loops=in_loops),
         reads=("vec", "loop"), writes=WRITTEN,
     )  # fmt: skip
 
 
-def _place_factors(module: Module, sizes: Sequence[float], whole: Collection[int], *, in_loops: bool) -> Module:
+def _place_factors(
+    module: Module, sizes: Sequence[float], whole: Collection[int], most: float, *, in_loops: bool
+) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
-    placer = _FactorPlacer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST)
+    placer = _FactorPlacer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST, most)
     emitter = placer.scaling.emitter(body)
     for value in module.inputs:
         new = body.add_arg(value.type, value.origin)
@@ -73,10 +79,12 @@ class _FactorPlacer:
     """Old values as (number, new value); public operands; how new values take factors in.
 
     least  number that waits
+    most   magnitude of an output's vector
     """
 
     scaling: Scaling
     least: float
+    most: float
     values: dict[Value, tuple[float, Value]] = field(default_factory=dict)
     public: dict[Value, float | ConstRef] = field(default_factory=dict)
 
@@ -265,14 +273,16 @@ class _FactorPlacer:
     def output(self, value: Value, emitter: Emitter, size: float) -> Value:
         """An output, whose number is left to the scale that it is read by where nothing takes it in.
 
-        A small one would drown in noise: what made it is scaled up, and its number is small.
+        A small one would drown in noise: what made it is scaled up, and its number is small. A large one that there is
+        no room for is scaled down.
         """
         number, new = self.values[value]
-        if 0.0 < size < SMALL * abs(number):
-            larger = abs(number) / size * ODD
-            strategy = self.scaling.inside(new, larger, emitter)
+        is_large = size > self.most * abs(number)
+        if 0.0 < size < SMALL * abs(number) or is_large:
+            factor = abs(number) / size * (self.most if is_large else 1.0) * ODD
+            strategy = self.scaling.inside(new, factor, emitter)
             if strategy is not None:
-                return emitter.create("vec.label", [strategy.make()], {"factor": number / larger}).result
+                return emitter.create("vec.label", [strategy.make()], {"factor": number / factor}).result
         if number == 1.0 or not 1 / MOST_LABEL <= abs(number) <= MOST_LABEL:
             return self.whole(value, emitter)
         strategy = self.scaling.strategy_for(new, number, emitter)

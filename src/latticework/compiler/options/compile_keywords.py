@@ -106,8 +106,10 @@ class CompileKeywords(TypedDict, total=False):
     False."""
     spare_levels: int
     """Products in a row that other circuits may go on with, on this one's results. Default: 0."""
-    like: Model | None
-    """A model whose parameters are to be used, so that results of one are inputs of the other."""
+    like: Model | Path | str | None
+    """An old model, or its plan file, whose parameters are to be used: a model that was trained again keeps the
+    secret key and evaluation keys, and the client file where that is true of it (docs/upgrading.md); and results
+    of circuits are inputs of others."""
     algorithm: str
     """By which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or "scalar" (one
     operation at a time); "tensors": as operations on arrays, which "search" takes too where they are cheaper.

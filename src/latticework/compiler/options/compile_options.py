@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latticework.compiler.options.option_records import (
@@ -18,12 +19,14 @@ from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import NETWORKS
 from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet
+from latticework.values.packing.key_manifest import KeySpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from latticework.compiler.options.techniques import Techniques
     from latticework.ir import PassEvent
+    from latticework.model import Model
 
 AUTO, NEVER = "auto", "never"
 FILL = "fill"
@@ -84,6 +87,13 @@ class CompileOptions:
         return self.running.bootstrap if self.rows is None else NEVER
 
     @property
+    def like(self) -> Model | None:
+        """The model whose parameters are taken over, if there is one; a file is read when options are checked."""
+        like = self.expert.like
+        assert not isinstance(like, str | Path)
+        return like
+
+    @property
     def chosen_set(self) -> BootstrapSet | None:
         """The only bootstrapping set, if the user named one."""
         given = self.expert.bootstrap_set
@@ -92,8 +102,14 @@ class CompileOptions:
     @property
     def allows_insecure(self) -> bool:
         """Whether the user asked for insecure parameters, here or of the model whose parameters are taken over."""
-        like = self.expert.like
+        like = self.like
         return self.parameters.insecure or (like is not None and like.allow_insecure)
+
+    @property
+    def held_keys(self) -> tuple[KeySpec, ...]:
+        """Evaluation keys that servers of the model given as `like=` have."""
+        like = self.like
+        return () if like is None else like.plan.client.manifest.specs
 
     @property
     def precision_bits(self) -> float:

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from latticework.values.inputs.keras_models import find_keras_way
 MAX_PRECISION_BITS = 40
 # Options that hold objects of ours -> their class, and what to give.
 OBJECTS = {
-    "like": (Model, "the model of a compiled circuit"),
+    "like": (Model, "a compiled model, or its plan file"),
     "owner": (OwnerStages, "latticework.owner.OwnerStages"),
 }
 
@@ -63,7 +64,10 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
             f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
         )
     options = CompileOptions.of(given)
+    if isinstance(options.expert.like, str | Path):
+        options = options.override(like=Model.load(options.expert.like))
     _check_parameters(options)
+    _check_like(program, options)
     _check_scheme(program, options.parameters.scheme)
     _check_taken(program, options)
     _check_goal(options)
@@ -110,6 +114,30 @@ def _check_parameters(options: CompileOptions) -> None:
         raise UserError(
             f"compile: ring_degree={degree} cannot give {given.security_bits}-bit security; use a larger one"
         )
+
+
+def _check_like(program: Program | Circuit, options: CompileOptions) -> None:
+    """UserError for parameters that are asked for beside those of an old model, and are others."""
+    given, like = options.parameters, options.expert.like
+    if not isinstance(like, Model):
+        return
+    chain = like.plan.chain
+    if isinstance(program, Program) and chain.scheme != "ckks":
+        raise UserError(
+            f"compile: {program.name} is a program on arrays, and the model given as like= is of {chain.scheme}: give "
+            "one of a program on arrays",
+            at=program.loc,
+        )
+    for name, asked, there in (
+        ("ring_degree", given.ring_degree, chain.ring_degree),
+        (
+            "security_bits",
+            given.security_bits if given.security_bits > chain.security_bits else None,
+            chain.security_bits,
+        ),
+    ):
+        if asked is not None and asked != there:
+            raise UserError(f"compile: {name}={asked}, but the model given as like= has {there}; leave one of them out")
 
 
 def _check_scheme(program: Program | Circuit, scheme: str) -> None:

@@ -267,13 +267,12 @@ class Expert:
         CIRCUITS, "results of programs on arrays are inputs of a later run by feed=, or encrypted anew: leave it out",
         fits=_is_count, give=_COUNT, in_python="circuits are put together in Python",
     )
-    like: Model | None = option(
+    like: Model | Path | str | None = option(
         None,
-        "a model whose parameters are to be used, so that results of one are inputs of the other",
-        CIRCUITS,
-        "parameters of programs on arrays follow from themselves, so clients of a new model make new keys: "
-        "leave it out; or write it as a circuit",
-        in_python="circuits are put together in Python",
+        "an old model, or its plan file, whose parameters are to be used: a model that was trained again keeps the "
+        "secret key and evaluation keys, and the client file where that is true of it (docs/upgrading.md); and results "
+        "of circuits are inputs of others",
+        help="Plan of an old model whose parameters and keys are kept.", form=CommandForm.PATH,
     )
     algorithm: str = option(
         "search",

@@ -30,6 +30,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.considered_chains import WeighedChain
+from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.plan.schema.schema import (
     CLIENT_FORMAT,
@@ -95,6 +96,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({"weighed": to_data(plan.weighed)} if plan.weighed else {}),
         **({"reasons": to_data(plan.reasons)} if plan.reasons else {}),
         **({"changes": to_data(plan.changes)} if plan.changes else {}),
+        **({} if plan.kept is None else {"kept": to_data(plan.kept)}),
     }
     weights = b"".join(map(_array_bytes, plan.sources.values()))
     few = weights if len(weights) <= FEW_WEIGHTS else b""
@@ -167,6 +169,7 @@ def read_plan(source: Path | bytes) -> Plan:
         weighed=from_data(tuple[WeighedChain, ...], debug.get("weighed", []), "weighed"),
         reasons=from_data(tuple[CallReason, ...], debug.get("reasons", []), "reasons"),
         changes=from_data(tuple[str, ...], debug.get("changes", []), "changes"),
+        kept=from_data(KeptParts | None, debug.get("kept"), "kept"),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)

@@ -1,7 +1,12 @@
 """Parameters: prime chains, security limits, automatic selection. Security decisions live only here and in the core."""
 
 from latticework.plan.parameters.bootstrap_chain import bootstrap_chain
-from latticework.plan.parameters.bootstrap_planning import bootstrapping_rings, most_levels_left, plan_bootstrap_set
+from latticework.plan.parameters.bootstrap_planning import (
+    bootstrapping_rings,
+    find_set,
+    most_levels_left,
+    plan_bootstrap_set,
+)
 from latticework.plan.parameters.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.plan.parameters.explicit import GroupBits, explicit_chain
 from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain, Track, next_scale
@@ -34,6 +39,7 @@ __all__ = [
     "bootstrapping_rings",
     "build_chain",
     "explicit_chain",
+    "find_set",
     "levels_held",
     "modulus_limit_bits",
     "most_levels_left",

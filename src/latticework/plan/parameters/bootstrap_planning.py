@@ -7,15 +7,26 @@ make fewer digits, so of those that fit with the levels wanted, the quickest num
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import pairwise
 from math import ceil, log2
 
-from latticework.errors import LevelError
+from latticework.errors import LevelError, SecurityError
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_chain import bootstrap_chain
-from latticework.plan.parameters.bootstrap_sets import A14, A17, C15, H17, WIDEST, B, BootstrapSet
+from latticework.plan.parameters.bootstrap_sets import (
+    A14,
+    A17,
+    BOOTSTRAP_SETS,
+    C15,
+    H17,
+    WIDEST,
+    B,
+    BootstrapSet,
+)
+from latticework.plan.parameters.modulus_chain import ModulusChain
 from latticework.plan.parameters.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.plan.parameters.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, key_switch_ntts
 
@@ -154,6 +165,18 @@ def plan_bootstrap_set(
         for _, _, special, template in sorted(fitting, key=lambda each: each[:3])[:COMPARED]
     ]
     return min(sets, key=lambda chosen: key_switch_ntts(bootstrap_chain(chosen)))  # the first of equally quick ones
+
+
+def find_set(chain: ModulusChain) -> BootstrapSet | None:
+    """The set that a chain is of, stored or planned for a program; None: a set of somebody's own, or no bootstraps."""
+    sizes = chain.main.top - chain.floor, len(chain.special), chain.ring_degree
+    planned = [template.make_set(*sizes[:2]) for template in templates(chain.ring_degree, 0.0)]
+    for each in [*BOOTSTRAP_SETS.values(), *planned]:
+        if (each.residual, each.special, 1 << each.log2_degree) == sizes:
+            with suppress(SecurityError, LevelError):
+                if bootstrap_chain(each) == chain:
+                    return each
+    return None
 
 
 def most_levels_left(precision_bits: float, ring_degree: int) -> int:

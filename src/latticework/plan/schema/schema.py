@@ -30,6 +30,7 @@ from latticework.plan.schema.conditions import Condition, left_by, merge_conditi
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.feedback_limits import FeedbackLimits
+from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.values.packing.interleaved_rows import groups_of, pack_rows, unpack_rows
 from latticework.values.packing.key_manifest import KeyManifest, KeySpec
@@ -336,6 +337,7 @@ class Plan:
     weighed    chains with bootstraps, for the report; none where there was no choice
     reasons    why bootstraps stand where they do, for the report
     changes    what is computed in the place of what the user gave, because the user asked for it, for the report
+    kept       what is kept of the model that it was compiled like, for the report; None: there was none
     """
 
     client: ClientSpec
@@ -360,6 +362,7 @@ class Plan:
     weighed: tuple[WeighedChain, ...] = ()
     reasons: tuple[CallReason, ...] = ()
     changes: tuple[str, ...] = ()
+    kept: KeptParts | None = None
 
     @property
     def chain(self) -> ModulusChain:

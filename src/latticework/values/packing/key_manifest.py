@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from latticework.lazy_dataclass import dataclass
 
 KINDS = ("relin", "galois", "to_sparse", "to_dense")
+SPARSE_KINDS = ("to_sparse", "to_dense")  # for one sparse secret, which lives while they are made
 Covers = Callable[[tuple[int, int], tuple[int, int]], bool]  # `ModulusChain.covers`: (track, level) held, wanted
 
 
@@ -31,10 +32,27 @@ class KeySpec:
 def serving_key(demand: KeySpec, keys: Sequence[KeySpec], covers: Covers) -> int:
     """The number of the first key that serves a demand: same kind and element, and all limbs that it needs."""
     for number, key in enumerate(keys):
-        same = (key.kind, key.galois_element) == (demand.kind, demand.galois_element)
-        if same and covers((key.track, key.level), (demand.track, demand.level)):
+        if serves(key, demand, covers):
             return number
     raise AssertionError(f"no key was planned for {demand}")
+
+
+def serves(key: KeySpec, demand: KeySpec, covers: Covers) -> bool:
+    """Whether a key does what is demanded: the same kind and element, and all limbs that it needs."""
+    same = (key.kind, key.galois_element) == (demand.kind, demand.galois_element)
+    return same and covers((key.track, key.level), (demand.track, demand.level))
+
+
+def missing_keys(wanted: Iterable[KeySpec], held: Sequence[KeySpec], covers: Covers) -> list[KeySpec]:
+    """Keys that none of those held serves.
+
+    Those to and from the sparse secret of bootstraps belong together: if one is missing, so are all.
+    """
+    wanted = list(wanted)
+    missing = [key for key in wanted if not any(serves(each, key, covers) for each in held)]
+    if any(key.kind in SPARSE_KINDS for key in missing):
+        missing = [key for key in wanted if key in missing or key.kind in SPARSE_KINDS]
+    return missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +78,11 @@ class KeyManifest:
     bytes_resident: tuple[int, ...]
     log2_qp: tuple[float, ...]
     limit_bits: int | None
+
+    @property
+    def specs(self) -> tuple[KeySpec, ...]:
+        """The keys."""
+        return tuple(use.spec for use in self.uses)
 
     @property
     def total_stored_bytes(self) -> int:

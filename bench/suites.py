@@ -24,6 +24,7 @@ SUITES = {
     "compile-time": "bench.compile_time",
     "zoo": "bench.zoo.suite",
     "export": "bench.export.suite",
+    "pipelines": "bench.pipelines.suite",
     "keymemrt-openfhe": "bench.keymemrt.on_openfhe.suite",
     "start": "bench.start",
     "show": "bench.stored",

@@ -118,6 +118,7 @@ OPTIONAL = {
     "matplotlib",
     "onnx",
     "ortools",
+    "pyarrow",
     "rich",
     "ray",
     "skops",

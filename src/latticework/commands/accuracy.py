@@ -10,7 +10,7 @@ from typing import Any
 from latticework.commands.array_files import read_arrays, read_values
 from latticework.commands.command_files import prepare
 from latticework.commands.command_output import CommandOutput, Outcome
-from latticework.commands.compiling import compile_with, list_files
+from latticework.commands.compiling import compile_with, list_files, type_rows
 from latticework.commands.programs import load_program
 from latticework.errors import TraceError
 from latticework.frontend import Program
@@ -38,7 +38,7 @@ def accuracy(
     if not isinstance(found, Program):
         raise TraceError(f"{program} is a circuit, whose functions are not approximated: it computes what is written")
     allowed = limits_of(loading["limits"] or [])
-    samples = read_values(data, allowed)
+    samples = type_rows(found, read_values(data, allowed))
     model = compile_with(talk, found, keywords, allowed)
     with talk.step("look at the data"):
         made = model.accuracy(samples, read_arrays(labels, allowed) if labels else None, **measuring)

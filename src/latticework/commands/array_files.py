@@ -15,6 +15,7 @@ import numpy as np
 
 from latticework.commands.command_files import STANDARD, source
 from latticework.commands.sparse_files import dense_rows, is_sparse
+from latticework.commands.table_files import is_table, read_table_file
 from latticework.errors import DtypeError, FormatError, UserError
 from latticework.values.extension import _core
 from latticework.values.inputs.archives import check_archive
@@ -81,8 +82,12 @@ def _read_array(file: IO[bytes], size: int) -> Any:
 def read_values(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
     """Read data: integers of no axes, run-time integers, as Python's, and what scipy.sparse.save_npz wrote as an array.
 
+    Tables of .csv and .parquet files come as they are (`table_files.py`).
+
     raises  as `read_arrays`
     """
+    if is_table(path):
+        return read_table_file(path, limits)
     read = read_arrays(path, limits)
     if isinstance(read, dict) and is_sparse(read):
         return dense_rows(read, str(path), limits)

@@ -211,8 +211,8 @@ COMMANDS: dict[str, Command] = {
         (
             PROGRAM,
             _file(
-                "data", ".npy or .npz with the rows to look at, apart from those of calibrate.", is_required=True,
-                group="rows",
+                "data", ".npy, .npz, .csv or .parquet with the rows to look at, apart from those of calibrate.",
+                is_required=True, group="rows",
             ),
             _file("labels", ".npy with a label for each row of the data.", python="labels", group="rows"),
             *list_compile_keywords("accuracy"),
@@ -241,7 +241,8 @@ COMMANDS: dict[str, Command] = {
         (
             CLIENT,
             CommandOption(
-                "inputs", "INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer; - for standard input.",
+                "inputs",
+                "INPUT.npy, .csv or .parquet, or NAME=INPUT.npy, or NAME=3 for an integer; - for standard input.",
                 is_argument=True, is_several=True,
             ),
             _flag("part", "Only some of the inputs, by name; `run` takes files with the others too."),

@@ -10,6 +10,7 @@ from latticework.commands.array_files import read_values
 from latticework.commands.command_files import deliver, name, prepare, prepare_stream
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.key_files import key_files, load_encryption_key
+from latticework.commands.table_files import type_cells
 from latticework.errors import TraceError, UserError
 from latticework.runtime.client.client import Client
 from latticework.runtime.client.input_check import InputCheck
@@ -111,6 +112,8 @@ def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[st
                 f"{word}: {value} is an .npz with the arrays {', '.join(read)}, which name their inputs themselves; "
                 f"give it as {value} alone, or one array as {name}=INPUT.npy"
             )
+        wanted = name if is_named else names[min(len(positional), len(names) - 1)] if names else ""
+        read = type_cells(read, owner.spec.owner, wanted, owner.spec.columns_of(wanted))
         found = {name: read} if is_named else read
         if isinstance(found, dict):
             twice = [key for key in found if key in named]
@@ -129,6 +132,6 @@ def _input(word: str, names: list[str]) -> Any:
         return int(word)
     except ValueError:
         raise FileNotFoundError(
-            f"{word!r} is neither a file nor a whole number; give INPUT.npy, NAME=INPUT.npy, or NAME=3 for a "
-            f"run-time integer; the program has the inputs {', '.join(names)}"
+            f"{word!r} is neither a file nor a whole number; give INPUT.npy, INPUT.csv, NAME=INPUT.npy, or NAME=3 for "
+            f"a run-time integer; the program has the inputs {', '.join(names)}"
         ) from None

@@ -90,7 +90,7 @@ class Data:
         "approximated on the ranges seen, and inputs far outside are refused. Columns of frames are taken by the names "
         "that the program brings (of an estimator fitted on a frame), else their own names become those that frames "
         "are encrypted by. Without data inputs are taken to lie in [-1, 1], and functions need their own range=",
-        APPROXIMATE, "declare low= and high= of inputs", help=".npy or .npz with data like the inputs.",
+        APPROXIMATE, "declare low= and high= of inputs", help=".npy, .npz, .csv or .parquet with data like the inputs.",
         form=CommandForm.VALUES, commands=BOTH,
     )
     labels: Any = option(

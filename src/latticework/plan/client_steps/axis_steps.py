@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, Span, as_numbers, last_axes
+from latticework.plan.client_steps.step import Array, Bounded, CellKind, OwnerStep, Shape, Span, as_numbers, last_axes
 from latticework.plan.client_steps.step_arrays import MAX_AXES, check_shape
 
 
@@ -156,6 +156,11 @@ class Columns(AxisStep):
     def decided(self, shape: Shape, choices: int) -> int:
         """Pass decisions on, as elements only move."""
         return choices
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Pass cells on."""
+        taken = self.columns_of(columns)
+        return ({}, taken) if taken is not None else super().read_cells(columns)
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...] | None:
         """Return the columns of the last axis that are taken."""

@@ -9,14 +9,17 @@ import numpy as np
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.step import (
     Array,
+    CellKind,
     OwnerStep,
     Shape,
     Span,
     UnfitValueError,
+    chain_cells,
     chain_reaches,
     chain_shape,
     concatenated_shape,
     last_axes,
+    merge_cells,
 )
 
 MAX_BESIDE = 1 << 16  # chains, with those of chains within them
@@ -77,6 +80,16 @@ class Beside(OwnerStep):
                 return None
             joined += of_chain
         return tuple(joined)
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return what all chains read and pass on."""
+        found: dict[int, CellKind] = {}
+        passed: list[int] = []
+        for steps in self.branches:
+            read, after = chain_cells(steps, columns)
+            merge_cells(found, read)
+            passed += after or (-1,) * chain_shape((1, self.width), steps)[-1]
+        return found, tuple(passed) if max(passed) >= 0 else ()
 
     def apply(self, x: Array) -> Array:
         """Numbers, or cells as they are."""

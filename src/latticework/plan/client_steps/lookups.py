@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import places_of
-from latticework.plan.client_steps.step import Array, OwnerStep, Shape, as_numbers, require
+from latticework.plan.client_steps.step import Array, CellKind, OwnerStep, Shape, as_numbers, require
 from latticework.plan.client_steps.step_arrays import Labels, OwnerArray
 
 
@@ -35,6 +35,10 @@ class CodeOf(OwnerStep):
         """Integers."""
         codes = _find_categories(self.categories, x, refuse=self.unknown < 0)
         return np.where(codes < 0, self.unknown, codes)
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return that it reads texts or numbers, as the categories are."""
+        return dict.fromkeys(columns, self.categories.cells), ()
 
     def words(self) -> str:
         """Describe the step by the number of categories."""
@@ -67,6 +71,10 @@ class OneHot(OwnerStep):
         """Return one-hot vectors, in float64."""
         codes = _find_categories(self.categories, x, refuse=not self.takes_unknown)
         return np.asarray(codes[..., None] == np.arange(len(self.categories)), dtype=np.float64)
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return that it reads texts or numbers, as the categories are."""
+        return dict.fromkeys(columns, self.categories.cells), ()
 
     def words(self) -> str:
         """Describe the step by the number of categories."""

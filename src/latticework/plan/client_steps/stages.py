@@ -8,7 +8,18 @@ from dataclasses import field, replace
 import numpy as np
 
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.client_steps.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, concatenated_shape
+from latticework.plan.client_steps.step import (
+    NUMBER,
+    Array,
+    CellKind,
+    OwnerStep,
+    Shape,
+    chain_cells,
+    chain_reaches,
+    chain_shape,
+    concatenated_shape,
+    merge_cells,
+)
 from latticework.plan.client_steps.step_arrays import MAX_AXES, OwnerArray, check_shape
 
 MAX_STEPS = 64
@@ -122,6 +133,23 @@ class OwnerStages:
     def partial(self) -> frozenset[str]:
         """Names of what is given as frames that may have other columns, too."""
         return frozenset(each.name for each in self.given if each.is_part)
+
+    def cell_kinds(self, name: str) -> dict[int, CellKind] | None:
+        """Return what cells of each column of what is given are read as, by number; None: as they are encrypted.
+
+        raises  ValueError for a column that is read as texts and as numbers
+        """
+        shapes = {each.name: each.shape for each in self.given}
+        if not shapes.get(name):
+            return None
+        found: dict[int, CellKind] = {}
+        for stage in self.before:
+            for piece in stage.pieces:
+                if piece.given == name:
+                    read, left = chain_cells((*piece.steps, *stage.steps), tuple(range(shapes[name][-1])))
+                    merge_cells(found, read)
+                    merge_cells(found, dict.fromkeys(left, (NUMBER, frozenset())))
+        return found
 
     def prepared(self, name: str) -> Prepared | None:
         """Return the computation of an encrypted input; None: it is encrypted as it is."""

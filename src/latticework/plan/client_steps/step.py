@@ -15,6 +15,8 @@ from latticework.plan.client_steps.step_arrays import check_shape
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Span = tuple[Array, Array]
+CellKind = tuple[str, frozenset[str]]  # "text" or "number", and texts that are known there
+TEXT, NUMBER = "text", "number"
 
 
 class UnfitValueError(ValueError):
@@ -142,6 +144,13 @@ class OwnerStep:
         one column each."""
         return None
 
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return what cells of these columns it reads, and of which columns it passes cells on as they are.
+
+        columns  -1 where there are results of steps before;  returns  a column each, -1 for results; none: all are
+        """
+        return dict.fromkeys(columns, (NUMBER, frozenset())), ()
+
     def apply(self, x: Array) -> Array:
         """Its meaning; UnfitValueError for a value that it does not take."""
         raise NotImplementedError(self.NAME)
@@ -169,6 +178,28 @@ def chain_shape(shape: Shape, steps: Sequence[OwnerStep]) -> Shape:
         shape = step.result_shape(shape)
         check_shape(shape)
     return shape
+
+
+def chain_cells(steps: Sequence[OwnerStep], columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+    """Return what steps read, and pass on, as `read_cells`; ValueError for a column read as texts and as numbers."""
+    found: dict[int, CellKind] = {}
+    for step in steps:
+        if not columns:
+            break
+        read, columns = step.read_cells(columns)
+        merge_cells(found, read)
+    return found, columns
+
+
+def merge_cells(found: dict[int, CellKind], more: Mapping[int, CellKind]) -> None:
+    """Add what others read; ValueError as `chain_cells`."""
+    for column, (kind, known) in more.items():
+        if column < 0:
+            continue
+        before = found.get(column, (kind, frozenset[str]()))
+        if before[0] != kind:
+            raise ValueError(f"column {column} is read as texts and as numbers")
+        found[column] = kind, before[1] | known
 
 
 def chain_reaches(shape: Shape, steps: Sequence[OwnerStep], axis: int) -> bool:

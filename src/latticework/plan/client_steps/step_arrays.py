@@ -119,6 +119,11 @@ class Labels:
             return self.numbers.array > 0
         return np.rint(self.numbers.array).astype(np.int64) if self.whole else self.numbers.array
 
+    @property
+    def cells(self) -> tuple[str, frozenset[str]]:
+        """Return what they are in files of tables: "text" or "number", and the texts."""
+        return ("text" if self.numbers is None else "number"), frozenset(self.texts)
+
     def find(self, values: Array) -> npt.NDArray[np.int64]:
         """The place of each value among the labels; -1 where it is none."""
         known = self.array

@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import EMPTY, NAN, NONE, Mask, Missing, numbers_of, places_of
-from latticework.plan.client_steps.step import Array, OwnerStep, Shape, Span, as_numbers, last_axes, require
+from latticework.plan.client_steps.step import Array, CellKind, OwnerStep, Shape, Span, as_numbers, last_axes, require
 from latticework.plan.client_steps.step_arrays import MAX_LABELS, MAX_TEXT, Labels, OwnerArray
 
 _OUTCOMES = ("unknown", NAN, NONE)
@@ -45,6 +45,10 @@ class LookUp(OwnerStep):
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         """Return the same columns."""
         return columns
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return that it reads texts or numbers, as the keys are."""
+        return dict.fromkeys(columns, self.keys.cells), ()
 
     def apply(self, x: Array) -> Array:
         """Numbers, in float64; NaN where they are blank."""
@@ -114,6 +118,13 @@ class Fill(OwnerStep):
         """Return the same columns."""
         return columns
 
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Pass texts on, among which marks of missing ones may be."""
+        if self.numbers is not None:
+            return super().read_cells(columns)
+        marks = self.missing.marks
+        return ({} if marks is None else dict.fromkeys(columns, marks.cells)), columns
+
     def apply(self, x: Array) -> Array:
         """Numbers in float64, or cells as they are."""
         missing = self.missing.where(x)
@@ -165,6 +176,10 @@ class IsMissing(OwnerStep):
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         """Return the same columns."""
         return columns
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return that it reads nothing of cells but whether they are empty, and marks."""
+        return ({} if self.missing.marks is None else dict.fromkeys(columns, self.missing.marks.cells)), ()
 
     def apply(self, x: Array) -> Array:
         """Zeros and ones, in float64."""

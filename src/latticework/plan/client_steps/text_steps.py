@@ -9,7 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.client_steps.step import Array, OwnerStep, Shape, UnfitValueError, as_numbers, last_axes, require
+from latticework.plan.client_steps.step import (
+    TEXT,
+    Array,
+    CellKind,
+    OwnerStep,
+    Shape,
+    UnfitValueError,
+    as_numbers,
+    last_axes,
+    require,
+)
 from latticework.plan.client_steps.step_arrays import Labels
 from latticework.plan.client_steps.text_analysis import TextAnalysis, hash_of
 
@@ -39,6 +49,10 @@ class TextStep(OwnerStep):
         if last_axes(shape, 1) != (1,):
             raise ValueError(f"texts of shape {shape}; it takes one column")
         return (*shape[:-1], self.width)
+
+    def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
+        """Return that it reads texts."""
+        return dict.fromkeys(columns, (TEXT, frozenset())), ()
 
     def _texts(self, x: Array) -> tuple[Iterator[str], Counts]:
         """All texts, and counts (texts, columns) of zeros."""

@@ -1,0 +1,1 @@
+"""Pipelines of scikit-learn that begin with raw tables, as people have them."""

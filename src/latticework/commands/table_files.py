@@ -1,0 +1,43 @@
+"""Tables in .csv and .parquet files, with cells as the steps of a program's owner read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from latticework.errors import UserError
+from latticework.plan.client_steps.stages import OwnerStages
+from latticework.values.inputs.cell_tables import NUMBER, SUFFIXES, CellTable, read_table
+from latticework.values.inputs.reading_budget import ReadingLimits, open_regular
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table by its name."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def read_table_file(path: Path, limits: ReadingLimits) -> CellTable:
+    """Read a table; its cells are texts where the file has no types.
+
+    raises  FormatError with the place of what is no table; MissingPackageError without the package that reads .parquet
+    """
+    with open_regular(path) as file:
+        return read_table(file, str(path), limits)
+
+
+def type_cells(read: Any, stages: OwnerStages | None, name: str, columns: tuple[str, ...] = ()) -> Any:
+    """Turn cells of a table into what the owner's steps take of the input `name`; other values stay as they are.
+
+    columns  names of the input's columns, where they are known
+    raises   FormatError for a cell that is no number where one is wanted, with its place
+    """
+    if not isinstance(read, CellTable):
+        return read
+    try:
+        kinds = None if stages is None else stages.cell_kinds(name)
+    except ValueError as error:
+        raise UserError(f"{read.name}: {error}; give an array, in which cells have types") from None
+    names = columns or read.columns
+    if kinds is None:
+        return read.with_types([(column, NUMBER, frozenset()) for column in read.columns])
+    return read.with_types([(names[i], *kind) for i, kind in kinds.items() if i < len(names)])

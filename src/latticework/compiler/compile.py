@@ -18,6 +18,7 @@ from latticework.frontend.recording.annotations import Secret
 from latticework.model import Model
 from latticework.progress import shows_progress
 from latticework.values.inputs.column_names import take_columns
+from latticework.values.inputs.frames_by_column import split_by_column
 
 
 @shows_progress
@@ -39,13 +40,15 @@ def _take_columns(
 ) -> tuple[CompileOptions, dict[str, tuple[str, ...]]]:
     """The options with data whose named columns are in order, and the names of columns by what the owner gives."""
     order, known, partial = [p.name for p in program.inputs], {}, frozenset[str]()
+    data = {"calibrate": options.data.calibrate, "example": options.data.example}
     if isinstance(program, Program):
         stages = stages_of(program, options.expert.owner)
         order = stages.given_for(p.name for p in program.inputs if isinstance(p.kind, Secret))
         known = {**program.columns, **{each.name: each.columns for each in stages.given if each.columns}}
         partial = stages.partial
-    calibrate, known = take_columns(known, order, options.data.calibrate, "calibrate", partial=partial)
-    example, known = take_columns(known, order, options.data.example, "example", is_one_run=True, partial=partial)
+        data = {name: split_by_column(given, stages.column_each, name) or given for name, given in data.items()}
+    calibrate, known = take_columns(known, order, data["calibrate"], "calibrate", partial=partial)
+    example, known = take_columns(known, order, data["example"], "example", is_one_run=True, partial=partial)
     return options.override(calibrate=calibrate, example=example), known
 
 

@@ -70,9 +70,11 @@ def cut_program(
         )
         stages = front.stages(made, columns or {}, after)
         joining = {n for n in front.moved if rules.by_operator[graph.nodes[n].operator].joins is not None}
-        if joining and stages.given_for(p.name for p in program.parameters) != [
-            identifier(i.name) for i in graph.inputs
-        ]:
+        if (
+            joining
+            and not rules.of_tables
+            and stages.given_for(p.name for p in program.parameters) != [identifier(i.name) for i in graph.inputs]
+        ):
             names = {name for number in joining for name in graph.nodes[number].names()}
             reasons.update(dict.fromkeys(names, "it joins inputs in another order than the model takes them in"))
             kept_back |= names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from keyword import iskeyword
 from typing import Any
 
@@ -24,6 +24,7 @@ from latticework.plan.client_steps.run_steps import arrange_results, finish_exac
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.tensor.ops.base import shape_of
 from latticework.values.inputs.column_names import take_columns
+from latticework.values.inputs.frames_by_column import split_by_column
 
 
 class ImportedProgram(Program):
@@ -93,6 +94,8 @@ class ImportedProgram(Program):
         if is_secret(*args, *kwargs.values()):
             return super().__call__(*args, **kwargs)
         names = self.given_names
+        if len(args) == 1 and not kwargs and (split := self._by_column(args[0])):
+            args, kwargs = (), split
         args, kwargs = self.with_columns_in_order(args), self.with_columns_in_order(kwargs)
         if owner is None:
             return super().__call__(*args, **kwargs)
@@ -117,10 +120,16 @@ class ImportedProgram(Program):
 
         raises  ColumnsError for frames with other columns
         """
+        if not isinstance(data, tuple | Mapping) and (split := self._by_column(data)):
+            data = tuple(split[name] for name in self.given_names)
         given = () if self.owner is None else self.owner.given
         known = {**self.columns, **{each.name: each.columns for each in given if each.columns}}
         partial = () if self.owner is None else self.owner.partial
         return take_columns(known, self.given_names, data, self.graph.name, partial=partial)[0]
+
+    def _by_column(self, data: Any) -> dict[str, Any] | None:
+        """A frame by the inputs that its columns are for; None where it is for one input."""
+        return split_by_column(data, {} if self.owner is None else self.owner.column_each, self.graph.name)
 
     def traced(self, on_node: OnNode) -> Module:
         """Trace the encrypted part once more; `on_node` is called with every node after it was carried out."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from latticework.functions.function_record import Moved
 from latticework.functions.table import RECORDS
 from latticework.models.client_rules import common
+from latticework.models.client_rules.categories import CategoryMap, category_map, label_map
 from latticework.models.client_rules.classes import CLASS_STEPS, ML, class_labels, split_classifier
 from latticework.models.client_rules.table_rules import (
     SECRET,
@@ -25,7 +25,6 @@ from latticework.models.client_rules.table_rules import (
 )
 from latticework.plan.client_steps import (
     ByName,
-    CodeOf,
     Extreme,
     Labels,
     Largest,
@@ -98,47 +97,33 @@ def _by_name(moved: MovedNode) -> Steps:
     return (ByName(class_labels(moved.options)),)
 
 
-def _pairs(moved: MovedNode, *, of_names: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Keys and values of a LabelEncoder, or of a CategoryMapper, which maps both ways.
+def category_table(moved: MovedNode, *, of_texts: bool) -> CategoryMap:
+    """The table of a LabelEncoder or a CategoryMapper.
 
-    of_names  whether names are the keys
+    of_texts  whether it is given texts, where it maps both ways
     """
-    if moved.node.operator == f"{ML}.CategoryMapper":
-        both = np.asarray(moved.options["cats_strings"]), np.asarray(moved.options["cats_int64s"])
-        return both if of_names else both[::-1]
-    kinds = ("strings", "int64s", "floats", "tensor")
-    keys = next((moved.options[f"keys_{k}"] for k in kinds if moved.options.get(f"keys_{k}") is not None), None)
-    found = next((moved.options[f"values_{k}"] for k in kinds if moved.options.get(f"values_{k}") is not None), None)
-    if keys is None or found is None:
-        raise CannotMoveError("it has no keys, or no values")
-    return np.asarray(keys).reshape(-1), np.asarray(found).reshape(-1)
+    read = category_map if moved.node.operator == f"{ML}.CategoryMapper" else label_map
+    return read(moved.options, of_texts=of_texts)
 
 
-def _names_of(moved: MovedNode) -> Steps:
+def names_of(moved: MovedNode) -> Steps:
     """Names of numbers 0, 1, 2, ... of classes."""
-    keys, found = _pairs(moved, of_names=False)
+    table = category_table(moved, of_texts=False)
+    keys, found = table.keys, table.values
     order = np.argsort(keys)
     if keys.dtype.kind not in "iuf" or not np.array_equal(keys[order], np.arange(len(keys))):
         raise CannotMoveError("its keys are not 0, 1, 2, ...")
     return (NamesOf(common.labels_of(found[order])),)
 
 
-def _code_of(moved: MovedNode) -> Steps:
-    """Numbers 0, 1, 2, ... of categories."""
-    keys, found = _pairs(moved, of_names=True)
-    order = np.argsort(found)
-    if found.dtype.kind not in "iuf" or not np.array_equal(found[order], np.arange(len(found))):
-        raise CannotMoveError("its values are not 0, 1, 2, ...")
-    default = moved.options.get("default_int64", -1)
-    return (CodeOf(common.labels_of(keys[order]), int(default)),)
-
-
 def _one_hot(moved: MovedNode) -> Steps:
-    labels = common.labels_of(moved.options.get("cats_strings"), moved.options.get("cats_int64s"))
-    return (OneHot(labels, bool(moved.options.get("zeros", 1))),)
+    texts, numbers = moved.options.get("cats_strings") or (), moved.options.get("cats_int64s") or ()
+    if bool(texts) == bool(numbers):
+        raise CannotMoveError("it has no categories, or both texts and numbers")
+    return (OneHot(Labels.of(list(texts or numbers)), bool(moved.options.get("zeros", 1))),)
 
 
-def _rows_of(moved: MovedNode) -> Steps:
+def rows_of(moved: MovedNode) -> Steps:
     """Rows of a table of weights by secret numbers: an embedding."""
     if moved.args[1] is not SECRET or int(moved.options.get("axis", 0)) != 0:
         raise CannotMoveError("the numbers are public, or of another axis than the first")
@@ -158,7 +143,8 @@ def _name_by_number(moved: MovedNode) -> Steps:
     return (NamesOf(common.labels_of(np.asarray(moved.args[0]).reshape(-1))),)
 
 
-def _scaler(moved: MovedNode) -> Steps:
+def scaler(moved: MovedNode) -> Steps:
+    """(x - offset) * scale, of every column."""
     scale = np.asarray(moved.options.get("scale", 1.0), dtype=np.float64)
     offset = np.asarray(moved.options.get("offset", 0.0), dtype=np.float64)
     scale = scale if scale.size else np.ones(1)
@@ -314,15 +300,15 @@ ONNX_RULES = OwnerRules(
         (("GreaterOrEqual",), OwnerRule(None, _side(inclusive=True, below=False))),
         (("Less",), OwnerRule(None, _side(inclusive=False, below=True))),
         (("LessOrEqual",), OwnerRule(None, _side(inclusive=True, below=True))),
-        (("Gather",), OwnerRule(_rows_of, None)),
+        (("Gather",), OwnerRule(rows_of, None)),
         (("Concat",), OwnerRule(joins=lambda m: m.dim(m.options["axis"]))),
         ((f"{ML}.FeatureVectorizer",), OwnerRule(joins=lambda m: -1)),
         *(((name,), OwnerRule(None, make)) for name, make in CLASS_STEPS.items()),
         ((f"{ML}.ZipMap",), OwnerRule(None, _by_name)),
-        ((f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"), OwnerRule(_code_of, _names_of)),
+        ((f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"), OwnerRule(None, names_of)),
         ((f"{ML}.OneHotEncoder",), OwnerRule(_one_hot, None)),
         ((f"{ML}.ArrayFeatureExtractor",), OwnerRule(_features, _name_by_number, wanted=False)),
-        ((f"{ML}.Scaler",), OwnerRule(_scaler, _scaler)),
+        ((f"{ML}.Scaler",), OwnerRule(scaler, scaler)),
         ((f"{ML}.Normalizer",), OwnerRule(_normalizer, _normalizer)),
     ),
     split_classifier,

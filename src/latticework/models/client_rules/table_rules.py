@@ -71,6 +71,7 @@ class OwnerRule:
     before, after  its steps before encryption and after decryption; None: it is not moved there
     wanted         whether it is moved for its own sake, and not only where others beyond it are
     joins          of an operator that joins several values before encryption: along which axis, counted from the end
+    wants          of an operator that is wanted before encryption in some of its forms: whether in that of a node
     renames        names of a decision between two that it is given, after its own arithmetic
     """
 
@@ -78,6 +79,7 @@ class OwnerRule:
     after: StepMaker | None = None
     wanted: bool = True
     joins: Callable[[MovedNode], int] | None = None
+    wants: Callable[[MovedNode], bool] | None = None
     renames: Callable[[MovedNode, Labels], Labels] | None = None
 
 
@@ -85,11 +87,13 @@ class OwnerRule:
 class OwnerRules:
     """The rules of an importer, by operator.
 
-    split  of nodes that are computed partly encrypted: other nodes in their place
+    split      of nodes that are computed partly encrypted: other nodes in their place
+    of_tables  whether inputs are columns of a table: the owner gives them by name, in any order
     """
 
     by_operator: dict[str, OwnerRule]
     split: Callable[[ModelNode], tuple[ModelNode, ...]] = field(default=lambda node: (node,))
+    of_tables: bool = False
 
 
 def rules(*entries: tuple[Iterable[str], OwnerRule]) -> dict[str, OwnerRule]:

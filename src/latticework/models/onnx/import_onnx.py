@@ -14,6 +14,7 @@ import numpy as np
 from latticework.errors import DtypeError, FormatError, UserError
 from latticework.models.average_pooling import Pools, check_pools, with_average_pools
 from latticework.models.client_rules.onnx import ONNX_RULES
+from latticework.models.client_rules.onnx_tables import TABLE_RULES, has_table
 from latticework.models.cuts import cut_program
 from latticework.models.imported_program import identifier
 from latticework.models.model_graph import GraphInput, ModelGraph, Ref
@@ -40,6 +41,7 @@ from latticework.models.trees.tree_circuits import TreeCircuit
 from latticework.models.trees.tree_options import TreeChoice, Ways
 from latticework.models.trees.tree_program import TreeProgram
 from latticework.values.inputs.column_names import take_columns
+from latticework.values.inputs.frames_by_column import split_by_column
 from latticework.values.inputs.reading_budget import DEFAULTS, ReadingLimits, reading, told_as_damage
 
 
@@ -99,13 +101,17 @@ def from_onnx(
         file = read(model, budget)
         graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
         order = [identifier(given.name) for given in graph.inputs]
+        rules = TABLE_RULES if has_table(graph.nodes, kinds) else ONNX_RULES
+        each = {identifier(given.name): given.name for given in graph.inputs if rules.of_tables}
+        if split := split_by_column(samples, each, "from_onnx: samples"):
+            samples = tuple(split[name] for name in order)
         samples, columns = take_columns({}, order, samples, "from_onnx: samples")
         check = partial(check_wholes, file.name, kinds)
         del file
         distances = RowDistances(graph)
         distances.check(graph)
         if trees == "exact":
-            circuit = on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
+            circuit = on_digits(graph, rules, CONVERTERS, kinds, samples, choice)
             circuit.names = next(iter(columns.values()), ())
             return circuit
         changes: tuple[str, ...] = ()
@@ -114,11 +120,11 @@ def from_onnx(
         notes = (*notes, *distances.notes(graph), *changes)
         has_trees = bool(tree_nodes(graph))
         if has_trees:
-            graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice)
+            graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice, of_cells=rules.of_tables)
             notes = (*notes, *told)
         with distances.without_advice(graph):
             made = cut_program(
-                graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
+                graph, CONVERTERS, rules, notes, client=client, server=server, check=check,
                 mark=mark_doubts if has_trees and mark else None,
             )  # fmt: skip
         made.changes, made.columns = changes, columns
@@ -168,7 +174,10 @@ def _graph(
         raise UserError(f"{file.name}: no output depends on an input; give inputs=[...] or outputs=[...]")
     if idle := [name for name in secret if name not in read]:
         notes.setdefault(f"inputs that nothing needs were left out: {', '.join(idle)}")
+    of_table = has_table(nodes, {name: kinds[name] for name in given})
     extents = [(name, binding.declared_shape(declared.get(name))) for name in secret]
+    if of_table:
+        extents = [(name, binding.with_one_row(shape, shapes)) for name, shape in extents]
     binding.check_names(shapes, extents, file.name)
     by_name = dict(extents)
     bound = {name: binding.bind(name, by_name[name], shapes, file.name) for name in given}

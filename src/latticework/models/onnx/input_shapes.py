@@ -23,6 +23,12 @@ def declared_shape(value: Any) -> list[Extent] | None:
     ]
 
 
+def with_one_row(extents: list[Extent] | None, shapes: Mapping[str, Any]) -> list[Extent] | None:
+    """The shape of columns of a table, of which one row is taken where the user says no other number."""
+    is_free = extents is not None and len(extents) == 2 and isinstance(extents[0], str) and extents[0] not in shapes
+    return [1, *extents[1:]] if extents and is_free else extents
+
+
 def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], said: str) -> tuple[int, ...]:
     """The shape of a secret input.
 

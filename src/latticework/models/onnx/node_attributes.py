@@ -10,10 +10,8 @@ from latticework.errors import FormatError, RangeError
 from latticework.models.onnx.tensors import TensorReader
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = range(1, 9)
-_WITH_NAN = {
-    "membership_values",
-    "nodes_splits",
-}  # it ends sets of the one, and nothing is compared with it in the other
+# Where NaN may stand: it ends sets, nothing is compared with it, it is what is missing, or a key.
+_WITH_NAN = {"membership_values", "nodes_splits", "replaced_value_float", "keys_floats", "keys_tensor"}
 _UNBOUNDED = {
     "value",
     "value_float",
@@ -70,7 +68,7 @@ def _value(given: Any, tensors: TensorReader, graph: Callable[[Any], Any]) -> An
         return int(given.i) if kind == _INT else tuple(given.ints)
     if kind in (_FLOAT, _FLOATS):
         numbers = (float(given.f),) if kind == _FLOAT else tuple(given.floats)
-        if any(map(isnan, numbers)):
+        if given.name not in _WITH_NAN and any(map(isnan, numbers)):
             raise RangeError(f"{given.name} is NaN; repair the model")
         if given.name not in _UNBOUNDED and any(map(isinf, numbers)):
             raise RangeError(f"{given.name} is infinite; repair the model")

@@ -95,13 +95,20 @@ def tree_nodes(graph: ModelGraph) -> list[ModelNode]:
 
 
 def by_signs(
-    graph: ModelGraph, converters: Converters, kinds: Mapping[str, int], samples: Any, choice: TreeChoice
+    graph: ModelGraph,
+    converters: Converters,
+    kinds: Mapping[str, int],
+    samples: Any,
+    choice: TreeChoice,
+    *,
+    of_cells: bool = False,
 ) -> tuple[ModelGraph, tuple[str, ...]]:
     """A graph whose trees are sums by composite signs, and notes.
 
+    of_cells  samples are of raw tables
     raises  UnsupportedError that names all trees that cannot be computed, and why
     """
-    given = None if samples is None else rows_of(graph.inputs, samples, choice.importer)
+    given = None if samples is None else rows_of(graph.inputs, samples, choice.importer, of_cells=of_cells)
     reading = TreeNodes(graph, converters, kinds, given)
     nodes, notes, refusals = list[ModelNode](), list[str](), list[Refusal]()
     constants = dict(graph.constants)

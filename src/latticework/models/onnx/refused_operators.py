@@ -21,7 +21,7 @@ _WHOLE: dict[str, str] = {
     "ConcatFromSequence SplitToSequence Optional OptionalGetElement OptionalHasElement",
 }
 _BEFORE: dict[str, str] = {  # what may be done before encryption
-    "text": "StringNormalizer TfIdfVectorizer StringConcat StringSplit RegexFullMatch",
+    "text": "StringNormalizer com.microsoft.Tokenizer TfIdfVectorizer StringConcat StringSplit RegexFullMatch",
     "category": "ai.onnx.ml.CastMap ai.onnx.ml.DictVectorizer",
 }
 
@@ -32,8 +32,12 @@ def cut_before(output: str | None = None) -> str:
 
 
 NAMES = _AFTER | _WHOLE | _BEFORE
+_VECTORIZERS = "give the fitted pipeline to lw.from_sklearn, whose vectorizers the owner computes"
 REMEDIES = {
     **{name: remedy.add(cut_before()) for name, remedy in name_remedies(_AFTER).items()},
     **name_remedies(_WHOLE),
-    **{name: remedy.add(CUT_BEHIND) for name, remedy in name_remedies(_BEFORE).items()},
+    **{
+        name: remedy.add(f"{CUT_BEHIND}; or {_VECTORIZERS}" if name in _BEFORE["text"].split() else CUT_BEHIND)
+        for name, remedy in name_remedies(_BEFORE).items()
+    },
 }

@@ -13,13 +13,17 @@ from latticework.models.converters import Converters
 from latticework.models.evaluate_graph import run
 from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.models.trees.leaves import Reals
+from latticework.plan.client_steps.cells import EMPTY, numbers_of
+from latticework.plan.client_steps.step import UnfitValueError
+from latticework.values.inputs.foreign_arrays import as_cells
 
 
-def rows_of(inputs: Sequence[GraphInput], given: Any, said: str) -> dict[str, Reals]:
+def rows_of(inputs: Sequence[GraphInput], given: Any, said: str, *, of_cells: bool = False) -> dict[str, Reals]:
     """Rows for each input of a model, (n, ...) whatever number of rows a run takes; inputs of one axis are a row each.
 
     given  an array, or a tuple of one for each input: rows, or stacks of what runs take
     said   who asks, for messages
+    of_cells  of raw tables, whose cells may be texts, or missing
     raises  UserError for shapes that do not fit
     """
     arrays = given if isinstance(given, tuple) else (given,)
@@ -28,7 +32,7 @@ def rows_of(inputs: Sequence[GraphInput], given: Any, said: str) -> dict[str, Re
         raise UserError(f"{said}: {len(arrays)} arrays, and the model takes {names}; give a tuple of one for each")
     found = {}
     for each, array in zip(inputs, arrays, strict=True):
-        rows = plain_array(array, said)
+        rows = _cells_of(array) if of_cells else plain_array(array, said)
         inner = each.shape[1:] if len(each.shape) > 1 else each.shape
         if rows.shape[1:] == each.shape and len(each.shape) > 1:
             rows = rows.reshape(-1, *inner)
@@ -39,6 +43,16 @@ def rows_of(inputs: Sequence[GraphInput], given: Any, said: str) -> dict[str, Re
     if len({len(rows) for rows in found.values()}) > 1:
         raise UserError(f"{said}: inputs of {', '.join(str(len(rows)) for rows in found.values())} rows; give as many")
     return found
+
+
+def _cells_of(given: Any) -> Any:
+    """A column of a raw table: numbers, NaN where one is missing, or cells as they are."""
+    cells = as_cells(given)
+    cells = cells.reshape(-1, 1) if cells.ndim == 1 else cells
+    try:
+        return numbers_of(cells, EMPTY.where(cells))
+    except UnfitValueError:
+        return cells
 
 
 def values_at(graph: ModelGraph, converters: Converters, rows: Mapping[str, Reals], name: str) -> Reals:

@@ -151,6 +151,12 @@ class OwnerStages:
                     merge_cells(found, dict.fromkeys(left, (NUMBER, frozenset())))
         return found
 
+    @property
+    def column_each(self) -> dict[str, str]:
+        """The name of the column that each of what is given is, where all are one with a name; else {}."""
+        named = {each.name: each.columns[0] for each in self.given if len(each.columns) == 1}
+        return named if len(named) == len(self.given) else {}
+
     def prepared(self, name: str) -> Prepared | None:
         """Return the computation of an encrypted input; None: it is encrypted as it is."""
         return next((each for each in self.before if each.input == name), None)
@@ -235,7 +241,8 @@ class OwnerStages:
             along = [chain_reaches(shapes[piece.given], piece.steps, axis) for piece in stage.pieces]
             first = chain_shape(shapes[stage.pieces[0].given], stage.pieces[0].steps)
             is_joined = len(stage.pieces) > 1 and len(first) + stage.dim == axis
-            if any(along) or is_joined or chain_reaches(first, stage.steps, axis):
+            joined = self.shape_of(replace(stage, steps=()))
+            if any(along) or is_joined or chain_reaches(joined, stage.steps, axis):
                 return True
         known = [(outputs[each.output], each.steps) for each in self.after if each.output in outputs]
         doubts = [(outputs.get(each.doubt.output), outputs.get(each.output)) for each in self.after if each.doubt]

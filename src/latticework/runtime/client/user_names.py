@@ -29,6 +29,7 @@ from latticework.runtime.exchange.input_errors import (
 from latticework.runtime.exchange.input_parts import check_whole_ciphertexts
 from latticework.values.inputs.column_names import in_order
 from latticework.values.inputs.foreign_arrays import as_array, find_loss
+from latticework.values.inputs.frames_by_column import split_by_column
 
 
 def inputs_by_name(
@@ -44,6 +45,9 @@ def inputs_by_name(
     """
     names = spec.given_names
     listed = ", ".join(names)
+    each = {} if spec.owner is None else spec.owner.column_each
+    if len(arrays) == 1 and not named and (split := split_by_column(arrays[0], each, f"program {spec.name}: data")):
+        arrays, named = (), split
     if len(arrays) > len(names):
         raise TraceError(f"program {spec.name} has the inputs {listed}; got {len(arrays)} values")
     if len(arrays) > 1 and spec.owner is not None and not spec.owner.is_in_order(i.name for i in spec.inputs):

@@ -29,9 +29,9 @@ def names_of(data: Any, label: str) -> Names:
     raises  ColumnsError for columns that are numbered from 0 in another order, which are neither named nor in order
     """
     if isinstance(data, list | tuple) and not _tuple_fields(data):
-        candidates = (names_of(part, label) if _frame_labels(part) is not None else _row_names(part) for part in data)
+        candidates = (names_of(part, label) if frame_labels(part) is not None else _row_names(part) for part in data)
         return next((names for names in candidates if names), ())
-    labels = _frame_labels(data)
+    labels = frame_labels(data)
     if labels is None or _is_numbered(labels):
         return ()
     _refuse_shuffled(labels, label)
@@ -53,7 +53,7 @@ def in_order(data: Any, names: Names, label: str, *, is_part: bool = False) -> A
         if names and data and all(isinstance(row, dict) for row in data):
             return _of_dictionaries(data, names, label, is_part=is_part)
         return data
-    labels = _frame_labels(data)
+    labels = frame_labels(data)
     is_frame = labels is not None
     if labels is None and names:
         labels = _row_labels(data)
@@ -144,10 +144,10 @@ def _is_named(data: Any) -> bool:
         return False
     if isinstance(data, list | tuple) and not _tuple_fields(data):
         return any(map(_is_named, data))
-    return _frame_labels(data) is not None or _row_labels(data) is not None
+    return frame_labels(data) is not None or _row_labels(data) is not None
 
 
-def _frame_labels(data: Any) -> list[Any] | None:
+def frame_labels(data: Any) -> list[Any] | None:
     """Return the labels of a frame's columns; None if it is no frame."""
     fields = field_names(data)
     if fields is not None:
@@ -189,7 +189,7 @@ def _refuse_shuffled(labels: Sequence[Any], label: str) -> None:
     """ColumnsError for the numbers from 0 in another order: they could be places, and they could be names."""
     if _whole(labels) and not _is_numbered(labels) and sorted(labels) == list(range(len(labels))):
         raise ColumnsError(
-            f"{label} has columns that are numbered {_list_names(tuple(map(str, labels)))}: neither names nor in order"
+            f"{label} has columns that are numbered {list_names(tuple(map(str, labels)))}: neither names nor in order"
             "; give frame.to_numpy() to take them as they stand, or name them"
         )
 
@@ -199,7 +199,7 @@ def _take_columns(data: Any, places: list[int], is_frame: bool) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[:, places] if is_frame else data.iloc[places]
     if callable(getattr(data, "select", None)):  # by number of tables of Arrow, by name of polars
-        labels = _frame_labels(data)
+        labels = frame_labels(data)
         assert labels is not None
         return data.select([labels[place] for place in places])
     return np.asarray(data)[..., places]
@@ -221,15 +221,21 @@ def _told_difference(texts: Names, names: Names, *, is_part: bool = False) -> st
     missing = tuple(name for name in names if name not in texts)
     unknown = () if is_part else tuple(dict.fromkeys(name for name in texts if name not in names))
     parts = ((missing, "missing"), (unknown, "unknown"), (twice, "given twice"))
-    message = "; ".join(f"{word}: {_list_names(listed)}" for listed, word in parts if listed)
+    message = "; ".join(f"{word}: {list_names(listed)}" for listed, word in parts if listed)
     if not message:  # names that stand for several columns, in another order
-        message = f"{_list_names(texts)}, of which some have the same name"
+        message = f"{list_names(texts)}, of which some have the same name"
     return (
-        f"has other columns than the program takes, which are {_list_names(names)}; {message}; select these columns by "
+        f"has other columns than the program takes, which are {list_names(names)}; {message}; select these columns by "
         "name, or give an array, whose columns are taken by position"
     )
 
 
-def _list_names(names: Names) -> str:
+def take_places(data: Any, places: list[int]) -> Any:
+    """The columns of a frame at these places, as a frame or an array."""
+    return _take_columns(_of_records(data) if field_names(data) is not None else data, places, True)
+
+
+def list_names(names: Names) -> str:
+    """Return the first few names, and how many there are more."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -247,9 +247,12 @@ def _imputer(
     x: Any, *, imputed_value_floats: Floats = (), imputed_value_int64s: Sequence[int] = (),
     replaced_value_float: float = 0.0, replaced_value_int64: int = 0,
 ) -> Any:  # fmt: skip
+    filled = imputed_value_floats or imputed_value_int64s
+    if len(filled) not in (1, np.shape(x)[-1]) or (imputed_value_floats and imputed_value_int64s):
+        raise FormatError(f"Imputer: {len(filled)} values to fill in for {np.shape(x)[-1]} columns; export it again")
     if is_secret(x):
         raise UnsupportedError(f"Imputer: {REMEDIES['missing'].add(CUT_BEHIND).for_models}")
-    x, filled = np.array(x), imputed_value_floats or imputed_value_int64s
+    x = np.array(x)
     old = replaced_value_float if imputed_value_floats else replaced_value_int64
     return np.where(np.isnan(x) if np.isnan(old) else x == old, np.array(filled), x)
 
@@ -263,6 +266,10 @@ def _binarizer(x: Any, *, threshold: float = 0.0) -> Any:
 def _one_hot_encoder(
     x: Any, *, cats_int64s: Sequence[int] = (), cats_strings: Sequence[str] = (), zeros: int = 1
 ) -> Any:
+    if bool(cats_int64s) == bool(cats_strings) or len({*cats_int64s, *cats_strings}) < max(
+        len(cats_int64s), len(cats_strings)
+    ):
+        raise FormatError("OneHotEncoder: it has no categories, two lists of them, or one that stands twice")
     found = public("OneHotEncoder", "the category", x, REMEDIES["category"].add(CUT_BEHIND).instead)
     categories = np.array(cats_int64s or cats_strings)
     check_size((*found.shape, len(categories)))
@@ -294,12 +301,13 @@ def _look_up(name: str, read: Callable[..., CategoryMap]) -> Callable[..., Any]:
     """A function that looks public values up in a table, and refuses encrypted ones."""
 
     def look_up(x: Any, *, of: str = "", **options: Any) -> Any:
-        if is_secret(x):
-            raise UnsupportedError(f"{name}: {cut_before(of)}, and do it after decryption")
         try:
-            return read(options, of_texts=np.asarray(x).dtype.kind in "USO").of(x)
+            table = read(options, of_texts=not is_secret(x) and np.asarray(x).dtype.kind in "USO")
         except (ValueError, KeyError) as error:
             raise FormatError(f"{name}: {error}; export the model again") from None
+        if is_secret(x):
+            raise UnsupportedError(f"{name}: {cut_before(of)}, and do it after decryption")
+        return table.of(x)
 
     return look_up
 
@@ -312,6 +320,7 @@ def _trees(x: Any, *, gap: float = 0.0, **options: Any) -> tuple[Any, Any]:
 
 
 _BY_WAY = 'with trees="sign" or "exact"; post_transform NONE, LOGISTIC or SOFTMAX'
+_BEFORE_ENCRYPTION = "the owner's: before encryption"
 _AT_EITHER_END = "the owner's: before encryption, or after decryption"
 _LABEL = "the class is the owner's; post_transform NONE, LOGISTIC or, of more than one score, SOFTMAX"
 CONVERTERS = tuple(
@@ -324,9 +333,9 @@ CONVERTERS = tuple(
         ("Scaler", _scaler, ""),
         ("Normalizer", _normalizer, "of what is not 0"),
         ("ArrayFeatureExtractor", _feature_extractor, "the places are public"),
-        ("Imputer", _imputer, "of public values"),
-        ("Binarizer", _binarizer, "of public values"),
-        ("OneHotEncoder", _one_hot_encoder, "of public values"),
+        ("Imputer", _imputer, _BEFORE_ENCRYPTION),
+        ("Binarizer", _binarizer, _BEFORE_ENCRYPTION),
+        ("OneHotEncoder", _one_hot_encoder, _BEFORE_ENCRYPTION),
         ("FeatureVectorizer", _feature_vectorizer, ""),
         ("TreeEnsemble", _trees, _BY_WAY),
         ("TreeEnsembleClassifier", _trees, _BY_WAY),

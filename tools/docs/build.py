@@ -14,10 +14,13 @@ import sys
 from pathlib import Path
 
 from links import Links, read_links
+from notebook import notebook_text
 from reference import index_text, page_text, pages
 
 ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = "scikit-learn"  # the tutorial that is a notebook too
 TUTORIALS = (
+    "scikit-learn",
     "integers",
     "training",
     "client-and-server",
@@ -76,6 +79,10 @@ def lay_out(folder: Path) -> None:
             linked = (path.parent / name).resolve().relative_to(ROOT)
             (folder / linked).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / linked, folder / linked)
+    tutorial = (ROOT / "docs" / "tutorials" / f"{NOTEBOOK}.md").read_text()
+    page = folder / "docs" / "tutorials" / f"{NOTEBOOK}.md"
+    (page.parent / f"{NOTEBOOK}.ipynb").write_text(notebook_text(tutorial))
+    page.write_text(page.read_text() + f"\nThis page as a notebook: [{NOTEBOOK}.ipynb]({NOTEBOOK}.ipynb).\n")
     parts = {
         **guides(),
         "Reference": ["reference/index"],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from latticework.errors import UserError
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.values.inputs.cell_tables import NUMBER, SUFFIXES, CellTable, read_table
+from latticework.values.inputs.frames_by_column import places_of_column
 from latticework.values.inputs.reading_budget import ReadingLimits, open_regular
 
 
@@ -28,12 +30,16 @@ def read_table_file(path: Path, limits: ReadingLimits) -> CellTable:
 def type_cells(read: Any, stages: OwnerStages | None, name: str, columns: tuple[str, ...] = ()) -> Any:
     """Turn cells of a table into what the owner's steps take of the input `name`; other values stay as they are.
 
+    Where each input is a column, a table of several columns is of all inputs.
     columns  names of the input's columns, where they are known
     raises   FormatError for a cell that is no number where one is wanted, with its place
     """
     if not isinstance(read, CellTable):
         return read
+    each = {} if stages is None else stages.column_each
     try:
+        if stages is not None and len(each) > 1 and len(read.columns) > 1:
+            return read.with_types(list(_kinds_of_columns(read, stages, each)))
         kinds = None if stages is None else stages.cell_kinds(name)
     except ValueError as error:
         raise UserError(f"{read.name}: {error}; give an array, in which cells have types") from None
@@ -41,3 +47,13 @@ def type_cells(read: Any, stages: OwnerStages | None, name: str, columns: tuple[
     if kinds is None:
         return read.with_types([(column, NUMBER, frozenset()) for column in read.columns])
     return read.with_types([(names[i], *kind) for i, kind in kinds.items() if i < len(names)])
+
+
+def _kinds_of_columns(
+    read: CellTable, stages: OwnerStages, each: Mapping[str, str]
+) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield the columns of a table that inputs are, and what their cells are read as."""
+    for name, column in each.items():
+        kind = (stages.cell_kinds(name) or {}).get(0, (NUMBER, frozenset()))
+        for place in places_of_column(column, read.columns):
+            yield (read.columns[place], *kind)

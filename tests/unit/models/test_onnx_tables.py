@@ -19,6 +19,8 @@ from sklearn.preprocessing import Binarizer, MinMaxScaler, OneHotEncoder, Ordina
 from sklearn.svm import SVC
 
 import latticework as lw
+from latticework.commands.array_files import read_values
+from latticework.commands.table_files import type_cells
 from latticework.errors import ColumnsError, FormatError, RangeError, UnsupportedError
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -148,6 +150,17 @@ def test_encrypted_from_a_frame_from_columns_and_from_files(model, logistic, tmp
         np.testing.assert_array_equal(client.checked(given, {}).values["transformed_column"],
                                       client.checked((), {n: by_name[n] for n in client.spec.given_names}).values["transformed_column"])  # fmt: skip
     np.testing.assert_array_equal(model.plaintext(STRANGE)[0].ravel(), wanted[0])
+
+
+def test_a_file_of_the_table_is_read_column_by_column(model, tmp_path):
+    STRANGE[[*STRANGE.columns[::-1]]].to_csv(tmp_path / "rows.csv", index=False)
+    client = model.client()
+    typed = type_cells(read_values(tmp_path / "rows.csv"), client.spec.owner, client.spec.given_names[0])
+    found = client.checked((typed,), {}).values["transformed_column"]
+    np.testing.assert_allclose(found, client.checked((STRANGE,), {}).values["transformed_column"], rtol=1e-6)
+    (tmp_path / "rows.csv").write_text("age,income,city,plan,children\n30,much,Oslo,pro,1\n")
+    with pytest.raises(FormatError, match=r"rows.csv:2, row 0, column income: it is no number"):
+        type_cells(read_values(tmp_path / "rows.csv"), client.spec.owner, client.spec.given_names[0])
 
 
 def test_columns_are_taken_by_names_as_files_write_them():

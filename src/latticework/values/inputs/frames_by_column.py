@@ -23,7 +23,7 @@ def split_by_column(data: Any, columns: Mapping[str, str], label: str) -> dict[s
     labels = list(data) if isinstance(data, Mapping) else frame_labels(data)
     if labels is None:
         return None
-    places = {name: _places_of(column, [str(each) for each in labels]) for name, column in columns.items()}
+    places = {name: places_of_column(column, [str(each) for each in labels]) for name, column in columns.items()}
     for word, lacking in (("missing", [columns[n] for n, found in places.items() if not found]),
                           ("given twice", [columns[n] for n, found in places.items() if len(found) > 1])):  # fmt: skip
         if lacking:
@@ -46,8 +46,8 @@ def _without_name(frame: Any) -> Any:
     return as_cells(frame) if array.dtype.kind in "USO" else array
 
 
-def _places_of(column: str, texts: Sequence[str]) -> list[int]:
-    """The places of a column, by its name, or else by its name as files write it, which keep letters and digits."""
+def places_of_column(column: str, texts: Sequence[str]) -> list[int]:
+    """Return the places of a column among names: by its name, or else by letters and digits, which files keep."""
     found = [place for place, text in enumerate(texts) if text == column]
     return found or [place for place, text in enumerate(texts) if _plain(text) == _plain(column)]
 

@@ -45,6 +45,7 @@ MAY_LOAD = {
     "latticework.cli": "errors cli commands",
     "latticework.commands.version": "errors commands",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
+    "latticework.commands.addkeys": f"{RUNTIME} commands",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",

@@ -309,7 +309,7 @@ SHARED = {"command", "ok", "warnings"}
 KEYS = {
     "compile f.py --weights w.npy --calibrate data.npy --ring-degree 2048 --insecure -o new.lwplan": {
         "plan", "client", "report", "program", "scheme", "ring_degree", "num_evaluation_keys", "rows", "insecure",
-        "stages", "changes",
+        "stages", "changes", "kept",
     },
     "keygen m.lwclient -o new --insecure": {
         "folder", "secret_key", "public_key", "evaluation_keys", "num_evaluation_keys", "num_kept",
@@ -319,15 +319,15 @@ KEYS = {
     "decrypt m.lwclient out.lwct --insecure": {"output", "outputs"},
     "explain m.lwclient": {
         "file", "kind", "bytes", "format", "parameters", "program", "scheme", "ring_degree", "insecure", "inputs",
-        "outputs", "num_evaluation_keys", "report",
+        "outputs", "num_evaluation_keys", "report", "interface",
     },
     "explain m.lwplan --report new.json": {
         "file", "kind", "bytes", "format", "parameters", "program", "scheme", "ring_degree", "insecure", "inputs",
-        "outputs", "num_evaluation_keys", "report", "written",
+        "outputs", "num_evaluation_keys", "report", "interface", "written",
     },
     "explain keys/evaluation.lwkeys": {"file", "kind", "bytes", "format", "parameters", "key_set", "keys"},
     "explain out.lwct": {
-        "file", "kind", "bytes", "format", "parameters", "key_set", "role", "program", "extent", "holds", "integers",
+        "file", "kind", "bytes", "format", "parameters", "key_set", "role", "program", "extent", "holds", "integers", "interface",
     },
     "version": {"version", "python", "machine"},
     "completion bash": {"shell", "script"},

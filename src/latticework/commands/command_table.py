@@ -234,7 +234,21 @@ COMMANDS: dict[str, Command] = {
     ),
     "keygen": Command(
         "Make a secret key and exactly the evaluation keys that the program needs.",
-        (CLIENT, _output("Folder for the keys.", "keys"), FORCE, *OPENING),
+        (
+            CLIENT,
+            _output("Folder for the keys.", "keys"),
+            _flag("add", "Make only what a folder's keys lack, for its secret key: added.lwkeys, to send."),
+            FORCE,
+            *OPENING,
+        ),
+    ),
+    "addkeys": Command(
+        "Add evaluation keys that a client made by `keygen --add` to those of the server.",
+        (
+            _file("plan", "Plan or client file that they are for.", is_argument=True),
+            _file("added", "What the client sent: added.lwkeys.", is_argument=True),
+            _file("keys", "evaluation.lwkeys, or its folder; else `keys`.", flags=("--keys", "-k")),
+        ),
     ),
     "encrypt": Command(
         "Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key.",

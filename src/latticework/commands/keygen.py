@@ -14,18 +14,26 @@ from latticework.runtime.client.client import Client
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys.key_folder import is_begun
 from latticework.runtime.keys.key_sets import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
+from latticework.runtime.keys.more_keys import add_keys
+from latticework.values.extension import _core
+
+ADDED_FILE = "added.lwkeys"
 
 
 def keygen(
     talk: CommandOutput,
     client: Path,
     output: Path,
+    add: bool,
     force: bool,
     opening: Mapping[str, Any],
 ) -> Outcome:
     """Write keys for a client file; see the table of commands."""
     if output.exists() and not output.is_dir():
         raise NotADirectoryError(f"{output} is not a folder; keys are written into one, which is made if need be")
+    if add:
+        refuse_existing(output / ADDED_FILE, force=force)
+        return _add_keys(talk, Client.load(client, **opening), output)
     require_folder(output if output.exists() else next(p for p in output.absolute().parents if p.exists()))
     begun = is_begun(output)
     if not begun:
@@ -55,6 +63,29 @@ def keygen(
             "num_kept": num_kept,
         },
         tuple(lines),
+    )
+
+
+def _add_keys(talk: CommandOutput, owner: Client, folder: Path) -> Outcome:
+    """Make what the keys of a folder lack, and add it to them; what is to be sent lies beside."""
+    owner.load_keys(folder)
+    with ProgressBar("making keys") as bar:
+        more = owner.public_keys(beside=folder, on_event=talk.listener(bar))
+    count, added = len(more.evaluation), folder / ADDED_FILE
+    said = "the keys that are there do: nothing is made, and nothing to be sent"
+    if count:
+        assert isinstance(more.evaluation, _core.EvaluationKeys)
+        _core.save_evaluation_keys(added, more.evaluation)
+        add_keys(owner.spec, folder, added)
+        said = f"made {count} of {len(owner.spec.manifest.uses)} keys: give {added} to the server, for `addkeys`"
+    return Outcome(
+        {
+            "folder": str(folder),
+            "added_keys": str(added) if count else None,
+            "num_evaluation_keys": len(owner.spec.manifest.uses),
+            "num_added": count,
+        },
+        (said,),
     )
 
 

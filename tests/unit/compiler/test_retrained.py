@@ -4,8 +4,13 @@ The client file says ranges, error bounds and steps of the owner. The adversary 
 false, and a client that goes on with the old file: it would call results right that are not.
 """
 
+import json
 import re
+import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,3 +181,78 @@ def test_every_part_of_a_client_file_has_a_rule(logistic):
         assert (
             str(compile_again(likely, logistic).report()).count("keeps: secret key, evaluation keys, client file") == 1
         )
+
+
+@lw.program
+def wide(x: lw.Secret[16], w):
+    return x @ w
+
+
+@pytest.fixture(scope="module")
+def widened(linear):
+    weights = np.random.default_rng(2).normal(size=(16, 3)) / 16
+    return compile_again(wide, linear, weights=(weights,), calibrate=np.tile(ROWS, (1, 4))), weights
+
+
+def check_run(client, server, weights):
+    x = np.tile(ROWS[1], 4)
+    got = client.decrypt(server(client.encrypt(x)))
+    assert np.abs(got.reveal() - x @ weights).max() <= got.error_bound
+
+
+def test_a_client_makes_only_the_keys_that_are_missing(linear, widened):
+    old, (new, weights) = linear.client(), widened
+    keys = old.keygen()
+    client = new.client(keys=keys)
+    more = client.public_keys(beside=keys.public())
+    assert len(more.evaluation) == new.plan.kept.new_keys
+    with pytest.raises(lw.errors.MissingKeyError):
+        new.server(keys.public())
+    both = keys.public().merged(more)
+    check_run(client, new.server(both), weights)
+    assert len(client.public_keys(beside=both).evaluation) == 0
+    with pytest.raises(ParameterMismatchError, match="the keys that are there are of key set"):
+        client.public_keys(beside=old.keygen().public())
+
+
+def test_commands_keep_keys_and_add_those_that_are_missing(linear, widened, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    new, weights = widened
+    linear.client().save("old.lwclient")
+    new.client().save("new.lwclient")
+    linear.client().keygen("keys")
+    Path("server").mkdir()
+    shutil.copy("keys/evaluation.lwkeys", "server")
+    shutil.copy("server/evaluation.lwkeys", "before.lwkeys")
+    made = run_command("keygen", "new.lwclient", "--add", "--insecure")
+    assert (made["num_added"], made["num_evaluation_keys"]) == (new.plan.kept.new_keys, new.plan.kept.num_keys)
+    told = run_command("addkeys", "new.lwclient", "keys/added.lwkeys", "-k", "server")
+    assert told["num_added"] == made["num_added"]
+    assert run_command("addkeys", "new.lwclient", "keys/added.lwkeys", "-k", "server")["num_added"] == 0
+    assert run_command("keygen", "new.lwclient", "--add", "--insecure", "--force")["num_added"] == 0
+    client = new.client()
+    client.load_keys("keys")
+    new.save("new.lwplan")
+    check_run(client, lw.Server.load("new.lwplan", "server"), weights)
+
+
+def test_the_command_compiles_like_a_plan(logistic, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    logistic.save("old.lwplan")
+    np.save("rows.npy", ROWS)
+    np.savez("weights.npz", w=0.9 * WEIGHTS)
+    text = "import latticework as lw\n\n\n@lw.program\ndef likely(x: lw.Secret[4], w):\n    return lw.sigmoid(x @ w)\n"
+    Path("program.py").write_text(text)
+    given = ("--weights", "weights.npz", "--calibrate", "rows.npy", "--precision-bits", "10", "--insecure")
+    told = run_command("compile", "program.py", "--like", "old.lwplan", "-o", "new.lwplan", *given)
+    assert told["kept"]["keeps"] == ["secret key", "evaluation keys", "client file"], told["kept"]
+    facts = [run_command("explain", f"{name}.lwplan") for name in ("old", "new")]
+    assert facts[0]["interface"] == facts[1]["interface"] and facts[0]["parameters"] == facts[1]["parameters"]
+    assert facts[1]["report"]["kept"] == told["kept"] and facts[0]["report"]["kept"] is None
+
+
+def run_command(*arguments):
+    """The JSON that a command prints."""
+    done = subprocess.run([sys.executable, "-m", "latticework", *arguments, "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 
 from latticework.errors.escaping import plain_text
 from latticework.errors.rounded_numbers import write_value
+from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.conditions import list_conditions
 from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.feedback_limits import FeedbackLimits
@@ -49,11 +50,7 @@ def _differences(old: ClientSpec, new: ClientSpec) -> Iterator[str]:
         yield f"precision_bits={new.precision_bits:g} is less than {old.precision_bits:g}"
     if missing := find_missing(old, new):
         yield f"{len(missing)} evaluation keys are new"
-    if (old.batch is None) != (new.batch is None) or (
-        old.batch is not None
-        and new.batch is not None
-        and old.batch != replace(new.batch, calibrated=old.batch.calibrated)
-    ):
+    if _name_rows(old.batch) != _name_rows(new.batch):
         yield "rows of a batch lie along another axis, or there are others"
     yield from _of_feeding(old.feeding, new.feeding)
     for each in new.constraints:
@@ -106,7 +103,8 @@ def _of_bounds(was: Output, now: Output) -> Iterator[str]:
     ):
         if after > before:
             yield f"its {what} is {_number(after)}, not {_number(before)}"
-    if new := [each for each in now.conditions if each not in was.conditions]:
+    known = {replace(each, place="") for each in was.conditions}  # lines of a program move
+    if new := [each for each in now.conditions if replace(each, place="") not in known]:
         yield f"its error bound has new conditions: {list_conditions(new)}"
 
 
@@ -116,6 +114,11 @@ def _stretch_bound(was: Output, now: Output) -> float:
     if now.reach is not None or not now.magnitude:
         return now.error_bound
     return now.error_bound * max(1.0, was.magnitude / now.magnitude)
+
+
+def _name_rows(batch: Batch | None) -> tuple[int, tuple[str, ...], tuple[int, ...]] | None:
+    """Name where rows of a batch lie; not what keeps others together, nor how many calibration had."""
+    return None if batch is None else (batch.rows, batch.inputs, batch.axes)
 
 
 def _of_feeding(was: FeedbackLimits | None, now: FeedbackLimits | None) -> Iterator[str]:

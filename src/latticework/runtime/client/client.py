@@ -48,10 +48,12 @@ from latticework.runtime.exchange.encrypted import (
 from latticework.runtime.exchange.row_batches import Extent, of_items, put_together
 from latticework.runtime.keys.key_folder import OnKey, write_keys
 from latticework.runtime.keys.key_sets import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.keys.more_keys import list_missing
 from latticework.runtime.ledger.refused_results import RefusalLedger, ledger_beside
 from latticework.runtime.options import open_context
 from latticework.values.extension import _core
 from latticework.values.inputs.machine_memory import free_bytes
+from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.slot_arrays import as_vectors
 
 SCALE_TOLERANCE = 2.0**-20
@@ -119,7 +121,7 @@ class Client:
             secret = _core.KeyGenerator(self.context).secret_key()
             keys = Keys(secret, self._public_keys(secret, on_event), self.context)
         else:
-            keys = write_keys(Path(folder), self.context, self._specs(), _listener(on_event))
+            keys = write_keys(Path(folder), self.context, self._specs(self.spec.manifest.specs), _listener(on_event))
         self._use(keys._secret, keys._ledger)
         if folder is not None:
             self._clipped.lie_beside(Path(folder) / SECRET_FILE)
@@ -127,20 +129,31 @@ class Client:
 
     @at_caller
     @operation
-    def public_keys(self, *, on_event: OnEvent | None = None) -> PublicKeys:
+    def public_keys(
+        self, *, beside: PublicKeys | str | Path | None = None, on_event: OnEvent | None = None
+    ) -> PublicKeys:
         """Make the public keys of the program's manifest anew, for the secret key that the client holds.
 
-        raises  BudgetError as `keygen`
+        beside  keys that the server has, or their file or its folder: only those that are missing are made, and
+                `PublicKeys.merged` or `latticework addkeys` puts them together
+        raises  BudgetError as `keygen`; ParameterMismatchError for keys of another secret key, or other parameters
         """
         if self._secret is None:
             raise SecretKeyError("the client has no secret key to make keys for: keygen(), or load_keys(folder), first")
+        if beside is not None:
+            missing = list_missing(self.spec, beside, self._secret, self.context)
+            return self._public_keys(self._secret, on_event, missing)
         self._check_room()
         return self._public_keys(self._secret, on_event)
 
-    def _public_keys(self, secret: _core.SecretKey, on_event: OnEvent | None) -> PublicKeys:
+    def _public_keys(
+        self, secret: _core.SecretKey, on_event: OnEvent | None, wanted: Sequence[KeySpec] | None = None
+    ) -> PublicKeys:
+        """The evaluation keys of the program, or those wanted, and a public key."""
         generator = _core.KeyGenerator(self.context)
         made = partial(_listener(on_event), False)
-        return PublicKeys(generator.evaluation_keys(secret, self._specs(), made), generator.public_key(secret))
+        specs = self._specs(self.spec.manifest.specs if wanted is None else wanted)
+        return PublicKeys(generator.evaluation_keys(secret, specs, made), generator.public_key(secret))
 
     def _check_room(self) -> None:
         """BudgetError for keys that the machine has no memory for, all at once."""
@@ -153,11 +166,8 @@ class Client:
                 "lw.Server.load(plan, keys, memory=...)"
             )
 
-    def _specs(self) -> list[dict[str, Any]]:
-        return [
-            {"kind": u.spec.kind, "galois_element": u.spec.galois_element, "track": u.spec.track, "level": u.spec.level}
-            for u in self.spec.manifest.uses
-        ]
+    def _specs(self, keys: Sequence[KeySpec]) -> list[dict[str, Any]]:
+        return [{"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level} for k in keys]
 
     @at_caller
     def use_secret_key(self, secret: _core.SecretKey) -> None:

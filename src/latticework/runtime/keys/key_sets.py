@@ -71,6 +71,13 @@ class PublicKeys:
         """Bytes in memory."""
         return self.evaluation.num_bytes + (self.encryption.num_bytes if self.encryption is not None else 0)
 
+    def merged(self, more: PublicKeys) -> PublicKeys:
+        """Put these and more keys of the same secret key together, for a server of a program that takes both.
+
+        raises  ParameterMismatchError for keys of another secret key, or other parameters
+        """
+        return PublicKeys(self._in_memory().merged(more._in_memory()), self.encryption or more.encryption)
+
     def save(self, folder: str | Path) -> None:
         """Write `evaluation.lwkeys` and `public.lwkey` into a folder."""
         evaluation, target = self._in_memory(), Path(folder)

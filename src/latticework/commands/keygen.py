@@ -76,7 +76,7 @@ def _add_keys(talk: CommandOutput, owner: Client, folder: Path) -> Outcome:
     if count:
         assert isinstance(more.evaluation, _core.EvaluationKeys)
         _core.save_evaluation_keys(added, more.evaluation)
-        add_keys(owner.spec, folder, added)
+        add_keys(owner.spec, owner.context, folder, added)
         said = f"made {count} of {len(owner.spec.manifest.uses)} keys: give {added} to the server, for `addkeys`"
     return Outcome(
         {

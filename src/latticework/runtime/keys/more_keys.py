@@ -9,7 +9,6 @@ from typing import Any
 from latticework.errors import ParameterMismatchError
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.keys.key_sets import EVALUATION_FILE, PublicKeys, file_in
-from latticework.runtime.options import open_context
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec, missing_keys
 
@@ -39,7 +38,7 @@ def list_missing(
     return missing_keys(spec.manifest.specs, _read_specs(keys.specs), spec.chain.covers)
 
 
-def add_keys(spec: ClientSpec, held: str | Path, more: str | Path) -> tuple[int, int]:
+def add_keys(spec: ClientSpec, context: _core.Context, held: str | Path, more: str | Path) -> tuple[int, int]:
     """Add keys to the file of those that a server has; both are in memory meanwhile.
 
     spec     of a program that the keys are for: a plan's `client`
@@ -47,7 +46,6 @@ def add_keys(spec: ClientSpec, held: str | Path, more: str | Path) -> tuple[int,
     returns  how many were added, and how many there are
     raises   ParameterMismatchError for keys of other parameters or another secret key; FormatError for damaged ones
     """
-    context = open_context(spec.chain, "cpu", 0)
     file = file_in(held, EVALUATION_FILE)
     there, new = (_core.load_evaluation_keys(each, context) for each in (file, file_in(more, EVALUATION_FILE)))
     if not missing_keys(_read_specs(new.specs), _read_specs(there.specs), spec.chain.covers):

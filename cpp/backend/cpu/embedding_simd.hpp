@@ -32,7 +32,7 @@ void adjacent_stage(double* x, std::size_t n, const double* roots) noexcept {
   const F64 w = V::repeat2(roots + 2);
   for (std::size_t i = 0; i < 2 * n; i += 4) {
     const F64 both = V::load(x + i);
-    F64 a = V::low_halves(both, both), b = V::high_halves(both, both);
+    F64 a = V::low_twice(both), b = V::high_twice(both);
     if constexpr (kForward) {
       join_halves<V>(a, b, w);
     } else {

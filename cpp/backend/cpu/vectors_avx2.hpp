@@ -66,9 +66,9 @@ struct Avx2 {
     return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
   }
 
-  /// The lower halves of both, the upper ones, and one of each.
-  static F64 low_halves(F64 a, F64 b) noexcept { return _mm256_permute2f128_pd(a, b, 0x20); }
-  static F64 high_halves(F64 a, F64 b) noexcept { return _mm256_permute2f128_pd(a, b, 0x31); }
+  /// The lower half twice, the upper one twice, and the lower half of a with the upper one of b.
+  static F64 low_twice(F64 a) noexcept { return _mm256_permute2f128_pd(a, a, 0x00); }
+  static F64 high_twice(F64 a) noexcept { return _mm256_permute2f128_pd(a, a, 0x11); }
   static F64 low_and_high(F64 a, F64 b) noexcept { return _mm256_blend_pd(a, b, 0b1100); }
   /// Two doubles, repeated.
   static F64 repeat2(const double* p) noexcept { return _mm256_setr_pd(p[0], p[1], p[0], p[1]); }

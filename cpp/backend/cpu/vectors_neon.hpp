@@ -74,8 +74,8 @@ struct Neon {
     return {vreinterpretq_f64_u8(vqtbl2q_u8(table, vld1q_u8(order.bytes))),
             vreinterpretq_f64_u8(vqtbl2q_u8(table, vld1q_u8(order.bytes + 16)))};
   }
-  static F64 low_halves(F64 a, F64 b) noexcept { return {a.low, b.low}; }
-  static F64 high_halves(F64 a, F64 b) noexcept { return {a.high, b.high}; }
+  static F64 low_twice(F64 a) noexcept { return {a.low, a.low}; }
+  static F64 high_twice(F64 a) noexcept { return {a.high, a.high}; }
   static F64 low_and_high(F64 a, F64 b) noexcept { return {a.low, b.high}; }
   static F64 repeat2(const double* p) noexcept { return {vld1q_f64(p), vld1q_f64(p)}; }
 

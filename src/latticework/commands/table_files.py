@@ -37,12 +37,15 @@ def type_cells(read: Any, stages: OwnerStages | None, name: str, columns: tuple[
     if not isinstance(read, CellTable):
         return read
     each = {} if stages is None else stages.column_each
+    by_column: list[tuple[str, str, frozenset[str]]] = []
     try:
         if stages is not None and len(each) > 1 and len(read.columns) > 1:
-            return read.with_types(list(_kinds_of_columns(read, stages, each)))
+            by_column = list(_kinds_of_columns(read, stages, each))
         kinds = None if stages is None else stages.cell_kinds(name)
     except ValueError as error:
         raise UserError(f"{read.name}: {error}; give an array, in which cells have types") from None
+    if by_column:
+        return read.with_types(by_column)
     names = columns or read.columns
     if kinds is None:
         return read.with_types([(column, NUMBER, frozenset()) for column in read.columns])

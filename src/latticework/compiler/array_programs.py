@@ -188,7 +188,7 @@ def _trace(program: Program, options: CompileOptions) -> SampledProgram:
     samples = assume_samples(module) if data is None else samples_of(program, module, data, axis)
     scale = options.expert.scale_columns
     old = None if options.like is None else OldModel(options.like.plan)
-    if data is not None and (scalings := find_scalings(program, module, samples, feedback, scale)):
+    if data is not None and (scalings := find_scalings(program, module, samples, feedback, scale, stages)):
         if old is not None:
             scalings = [each.as_of(old, stages, samples) for each in scalings]
         shapes = {p.name: p.kind.shape for p in program.inputs if isinstance(p.kind, Secret)}

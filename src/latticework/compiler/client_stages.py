@@ -23,6 +23,7 @@ from latticework.ir.lines import standing_at
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps import Affine, OwnerArray, OwnerStages
 from latticework.plan.client_steps.run_steps import prepare
+from latticework.plan.client_steps.step import Span
 from latticework.plan.files.check_file import mixes_rows
 from latticework.plan.schema.schema import ClientSpec
 from latticework.tensor.ops.apply import APPLY
@@ -99,9 +100,15 @@ def through_stages(program: Program, stages: OwnerStages, data: Any) -> Any:
 
 
 def find_scalings(
-    program: Program, module: Module, samples: list[Sample], feedback: Mapping[int, int], asked: bool | None
+    program: Program,
+    module: Module,
+    samples: list[Sample],
+    feedback: Mapping[int, int],
+    asked: bool | None,
+    stages: OwnerStages,
 ) -> list[ColumnScaling]:
-    """Inputs whose columns are to be scaled.
+    """Inputs whose columns are to be scaled, by samples, and by what the owner's steps can make: rows asked about later
+    may have a category, or a term, that no sample has.
 
     asked  by the user: all inputs; not asked, those of imported models that are rows of unlike columns, if there are as
            many rows as columns: with fewer, nearly every other row is beyond the range of some column. Of trees that
@@ -117,6 +124,8 @@ def find_scalings(
             continue
         columns = np.concatenate([np.reshape(sample[name], (-1, value.type.shape[-1])) for sample in samples])
         low, high = columns.min(0), columns.max(0)
+        seen = low.min(), high.max()
+        low, high = _widen(low, high, stages.image_of(name))
         size = np.maximum(np.abs(low), np.abs(high))
         varies = high - low > CONSTANT * size
         least = INPUT_MARGIN * np.maximum(size, 1.0) / (1.0 + 2 * INPUT_MARGIN)  # as an unscaled constant has
@@ -124,9 +133,22 @@ def find_scalings(
         gain = size.max() / half[varies].min() if varies.any() else 1.0
         is_known = len(value.type.shape) <= 2 and len(columns) >= columns.shape[1]
         differ = bool(np.any(low != low[0]) or np.any(high != high[0]))
-        if asked or (is_known and (gain >= LEAST_GAIN or (is_marked and differ))):
+        is_beyond = low.min() < seen[0] or high.max() > seen[1]
+        if asked or (is_known and (gain >= LEAST_GAIN or is_beyond or (is_marked and differ))):
             result.append(ColumnScaling(name, np.where(varies, (low + high) / 2, low), half))
     return result
+
+
+def _widen(
+    low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], image: Span | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Ranges of columns with the ends of what the owner's steps make, where these are known."""
+    if image is None:
+        return low, high
+    least, most = (np.reshape(end, (-1, len(low))) for end in image)
+    least, most = least.min(axis=0), most.max(axis=0)
+    is_known = np.isfinite(least) & np.isfinite(most)
+    return np.where(is_known, np.minimum(low, least), low), np.where(is_known, np.maximum(high, most), high)
 
 
 def with_scaled_columns(program: Program, scalings: list[ColumnScaling]) -> Program:

@@ -340,3 +340,21 @@ def test_arrays_of_numbers_with_gaps():
     np.testing.assert_allclose(lw.from_sklearn(fitted)(marked), fitted.predict(marked), atol=1e-9)
     with pytest.raises((RangeError, DtypeError), match="no finite number"):
         lw.from_sklearn(fitted)(x)
+
+
+def test_what_steps_can_make_is_accepted_even_if_no_row_of_calibration_has_it():
+    """A category, a term or a bin that is rare is in no sample, and is no reason to refuse a row."""
+    front = columns(
+        (OneHotEncoder(), ["town"]), (OrdinalEncoder(), ["town"]), (TfidfVectorizer(), "note"), ("passthrough", ["fare"]),
+        (KBinsDiscretizer(4, encode="ordinal", quantile_method="linear"), ["fare"]), (MissingIndicator(), ["age"]),
+    )  # fmt: skip
+    fitted = make_pipeline(front, LogisticRegression(max_iter=5000)).fit(FRAME, CLASSES)
+    program = lw.from_sklearn(fitted, "predict_proba")
+    few = FRAME[~FRAME.town.isin(["t10", "t11"]) & FRAME.age.notna()]
+    model = lw.compile(program, calibrate=few, **SMALL)
+    asked = FRAME[FRAME.fare.between(few.fare.min(), few.fare.max())]
+    assert asked.town.isin(["t10", "t11"]).any() and model.client(allow_insecure=True).check(asked).fits
+    assert np.abs(model.simulate(asked) - fitted.predict_proba(asked)).max() < 0.05
+    low, high = program.owner.image_of("x")
+    made = program.owner.before[0].pieces[0].steps[0].apply(program.with_columns_in_order(FRAME).to_numpy(dtype=object))
+    assert (made >= low).all() and (made <= high).all() and np.isfinite(low).sum() == made.shape[1] - 1

@@ -9,7 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.client_steps.step import Array, Bounded, CellKind, OwnerStep, Shape, Span, as_numbers, last_axes
+from latticework.plan.client_steps.step import (
+    Array,
+    Bounded,
+    CellKind,
+    OwnerStep,
+    Shape,
+    Span,
+    as_numbers,
+    between,
+    last_axes,
+)
 from latticework.plan.client_steps.step_arrays import MAX_AXES, check_shape
 
 
@@ -75,6 +85,10 @@ class Reshape(OwnerStep):
         """Move the ends of the span back."""
         back = Reshape(self.new, self.old)
         return back.apply(low), back.apply(high)
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Reshape the ends."""
+        return None if span is None else (self.apply(span[0]), self.apply(span[1]))
 
     def words(self) -> str:
         """Describe the step by both shapes."""
@@ -182,6 +196,10 @@ class Columns(AxisStep):
         for place, below, above in zip(self.places, np.moveaxis(low, at, 0), np.moveaxis(high, at, 0), strict=True):
             least[place], most[place] = np.maximum(least[place], below), np.minimum(most[place], above)
         return np.moveaxis(least, 0, at), np.moveaxis(most, 0, at)
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Take columns of the ends."""
+        return None if span is None else (self.apply(span[0]), self.apply(span[1]))
 
     def words(self) -> str:
         """Describe the step by the number of columns that are taken."""
@@ -293,6 +311,12 @@ class Normalise(AxisStep):
         below = np.where(low >= 0, quotient(low, others[1]), quotient(low, others[0]))
         above = np.where(high >= 0, quotient(high, others[0]), quotient(high, others[1]))
         return Bounded(self._divide(x.value), below, above)
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return 1, and 0 or -1: no element is more than the norm."""
+        if span is None or self.norm == "share":
+            return None
+        return between(shape, 0.0 if (span[0] >= 0).all() else -1.0, 1.0)
 
     def words(self) -> str:
         """Describe the step by its norm."""

@@ -14,7 +14,9 @@ from latticework.plan.client_steps.step import (
     Shape,
     Span,
     UnfitValueError,
+    between,
     chain_cells,
+    chain_image,
     chain_reaches,
     chain_shape,
     concatenated_shape,
@@ -129,6 +131,15 @@ class Beside(OwnerStep):
             if span is not None:
                 least, most = np.maximum(least, span[0]), np.minimum(most, span[1])
         return least, most
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return those of all chains, joined; without end where a chain tells none."""
+        spans = [chain_image(shape, steps, span) for steps in self.branches]
+        if all(each is None for each in spans):
+            return None
+        shapes = [chain_shape(shape, steps) for steps in self.branches]
+        known = [each or between(own, -np.inf, np.inf) for each, own in zip(spans, shapes, strict=True)]
+        return np.concatenate([low for low, _ in known], -1), np.concatenate([high for _, high in known], -1)
 
     def words(self) -> str:
         """Describe each chain, in short."""

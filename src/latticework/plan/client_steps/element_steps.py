@@ -67,6 +67,14 @@ class Affine(OwnerStep):
         ends = [(end - offset) / scale for end in (low, high)]
         return np.minimum(*ends), np.maximum(*ends)
 
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Scale and shift the ends."""
+        if span is None:
+            return None
+        with np.errstate(invalid="ignore"):
+            ends = [np.nan_to_num(end * self.scale.array, nan=0.0, posinf=_INF, neginf=-_INF) for end in span]
+        return np.minimum(*ends) + self.offset.array, np.maximum(*ends) + self.offset.array
+
     def words(self) -> str:
         """Describe the step by the number of columns."""
         count = self.scale.array.size

@@ -9,7 +9,16 @@ import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import places_of
-from latticework.plan.client_steps.step import Array, CellKind, OwnerStep, Shape, as_numbers, require
+from latticework.plan.client_steps.step import (
+    Array,
+    CellKind,
+    OwnerStep,
+    Shape,
+    Span,
+    as_numbers,
+    between,
+    require,
+)
 from latticework.plan.client_steps.step_arrays import Labels, OwnerArray
 
 
@@ -75,6 +84,10 @@ class OneHot(OwnerStep):
     def read_cells(self, columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:
         """Return that it reads texts or numbers, as the categories are."""
         return dict.fromkeys(columns, self.categories.cells), ()
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return 0 and 1 of what is looked up before; of cells nothing, as before there were tables."""
+        return None if span is None else between(self.result_shape(shape), 0.0, 1.0)
 
     def words(self) -> str:
         """Describe the step by the number of categories."""

@@ -14,7 +14,9 @@ from latticework.plan.client_steps.step import (
     CellKind,
     OwnerStep,
     Shape,
+    Span,
     chain_cells,
+    chain_image,
     chain_reaches,
     chain_shape,
     concatenated_shape,
@@ -187,6 +189,14 @@ class OwnerStages:
         """Return the shape of an encrypted input, for one run; ValueError where steps do not fit the owner's inputs."""
         shapes = {each.name: each.shape for each in self.given}
         return joined_shape([(shapes[piece.given], piece.steps) for piece in prepared.pieces], prepared)
+
+    def image_of(self, name: str) -> Span | None:
+        """Return between which ends an encrypted input lies, whatever is given, as far as the steps tell that."""
+        stage = self.prepared(name)
+        if stage is None or len(stage.pieces) > 1:
+            return None
+        shapes = {each.name: each.shape for each in self.given}
+        return chain_image(shapes[stage.pieces[0].given], (*stage.pieces[0].steps, *stage.steps))
 
     def followed_by(self, name: str, shape: Shape, step: OwnerStep) -> OwnerStages:
         """Return stages with one more step before an input of this shape is encrypted."""

@@ -163,6 +163,13 @@ class OwnerStep:
         """Return the span of arguments with results from `low` to `high`; None where that is not one span."""
         return None
 
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return between which ends results of any accepted argument of this shape lie, as far as steps tell.
+
+        span  the same of the argument; None: nothing is known, as of cells;  returns  ends may be infinite
+        """
+        return None
+
     def words(self) -> str:
         """Describe the step, for reports."""
         raise NotImplementedError(self.NAME)
@@ -178,6 +185,19 @@ def chain_shape(shape: Shape, steps: Sequence[OwnerStep]) -> Shape:
         shape = step.result_shape(shape)
         check_shape(shape)
     return shape
+
+
+def chain_image(shape: Shape, steps: Sequence[OwnerStep], span: Span | None = None) -> Span | None:
+    """Return between which ends results of all steps lie, as `image`."""
+    for step in steps:
+        span = step.image(shape, span)
+        shape = step.result_shape(shape)
+    return span
+
+
+def between(shape: Shape, low: float, high: float) -> Span:
+    """Return the same ends for all elements."""
+    return np.full(shape, low), np.full(shape, high)
 
 
 def chain_cells(steps: Sequence[OwnerStep], columns: tuple[int, ...]) -> tuple[dict[int, CellKind], tuple[int, ...]]:

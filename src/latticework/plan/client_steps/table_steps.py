@@ -9,7 +9,17 @@ import numpy as np
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.client_steps.cells import EMPTY, NAN, NONE, Mask, Missing, numbers_of, places_of
-from latticework.plan.client_steps.step import Array, CellKind, OwnerStep, Shape, Span, as_numbers, last_axes, require
+from latticework.plan.client_steps.step import (
+    Array,
+    CellKind,
+    OwnerStep,
+    Shape,
+    Span,
+    as_numbers,
+    between,
+    last_axes,
+    require,
+)
 from latticework.plan.client_steps.step_arrays import MAX_LABELS, MAX_TEXT, Labels, OwnerArray
 
 _OUTCOMES = ("unknown", NAN, NONE)
@@ -64,6 +74,12 @@ class LookUp(OwnerStep):
             return np.where(known, numbers, np.nan if self.unknown is None else self.unknown)
         require(known, f"is none of the categories {self.keys.words()}")
         return np.asarray(numbers)
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return the least and the largest number that can be looked up."""
+        others = [value for value in (self.unknown, self.nan, self.none) if value is not None]
+        numbers = [*self.values.array.tolist(), *others]
+        return None if self.blank else between(shape, min(numbers), max(numbers))
 
     def words(self) -> str:
         """Describe the step by the number of categories."""
@@ -189,6 +205,10 @@ class IsMissing(OwnerStep):
             require(~refused, "is missing, in a column where nothing was when the model was fitted")
         return missing.astype(np.float64)
 
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return 0 and 1."""
+        return between(shape, 0.0, 1.0)
+
     def words(self) -> str:
         """Describe the step by what counts as missing."""
         return f"1 where it is missing{self.missing.words()}"
@@ -220,6 +240,10 @@ class Bins(OwnerStep):
         """Whole numbers, in float64."""
         side: Literal["left", "right"] = "left" if self.is_above else "right"
         return np.asarray(np.searchsorted(self.edges.array, as_numbers(x), side=side), dtype=np.float64)
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return the first and the last bin."""
+        return between(shape, 0.0, self.edges.shape[0])
 
     def words(self) -> str:
         """Describe the step by the number of bins."""
@@ -256,6 +280,10 @@ class Numbers(OwnerStep):
     def preimage(self, low: Array, high: Array) -> Span | None:
         """Return the span itself."""
         return low, high
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return the same."""
+        return span
 
     def words(self) -> str:
         """Describe the step."""

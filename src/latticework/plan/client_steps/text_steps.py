@@ -15,8 +15,10 @@ from latticework.plan.client_steps.step import (
     CellKind,
     OwnerStep,
     Shape,
+    Span,
     UnfitValueError,
     as_numbers,
+    between,
     last_axes,
     require,
 )
@@ -100,6 +102,10 @@ class Terms(TextStep):
                     row[column] += 1.0
         return (np.minimum(counts, 1.0) if self.is_binary else counts).reshape(*np.shape(x)[:-1], self.width)
 
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return 0, and 1 where it does not count."""
+        return between(self.result_shape(shape), 0.0, 1.0 if self.is_binary else np.inf)
+
     def words(self) -> str:
         """Describe the step by the size of its vocabulary."""
         return f"counts of {self.width} terms ({self.analysis.words()})"
@@ -151,6 +157,11 @@ class HashedTerms(TextStep):
         number = hash_of(term)
         return abs(number) % self.columns, -1.0 if self.is_signed and number < 0 else 1.0
 
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return 0 and 1 where it does not count, else no end."""
+        low = 0.0 if self.is_binary or not self.is_signed else -np.inf
+        return between(self.result_shape(shape), low, 1.0 if self.is_binary else np.inf)
+
     def words(self) -> str:
         """Describe the step by the number of its columns."""
         return f"counts of terms by {self.columns} hashes ({self.analysis.words()})"
@@ -172,6 +183,10 @@ class LogCounts(OwnerStep):
         counts = as_numbers(x)
         require(counts >= 0, "is below 0, and no count")
         return np.where(counts > 0, np.log(np.where(counts > 0, counts, 1.0)) + 1.0, 0.0)
+
+    def image(self, shape: Shape, span: Span | None) -> Span | None:
+        """Return 0, and 1 + log of the upper end."""
+        return None if span is None else (np.zeros(shape), 1.0 + np.log(np.maximum(span[1], 1.0)))
 
     def words(self) -> str:
         """Describe the step."""

@@ -21,6 +21,7 @@ SUITES = {
     "placement": "bench.placement.suite",
     "scales": "bench.scales",
     "prices": "bench.prices",
+    "quote": "bench.quote",
     "compile-time": "bench.compile_time",
     "zoo": "bench.zoo.suite",
     "export": "bench.export.suite",

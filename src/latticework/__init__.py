@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.models.onnx import from_onnx
     from latticework.models.pytorch.import_pytorch import from_torch
     from latticework.models.sklearn import from_sklearn, load_skops
+    from latticework.quoting import quote
     from latticework.runtime.client.client import Client
     from latticework.runtime.devices.device import Device, devices
     from latticework.runtime.devices.frames import frame
@@ -102,6 +103,7 @@ _HOMES = {
         "abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt",
     ),
     "frontend.programs.array_program": ("program",),
+    "quoting": ("quote",),
     "models.onnx": ("from_onnx",),
     "models.sklearn": ("from_sklearn", "load_skops"),
     "models.pytorch.import_pytorch": ("from_torch",),
@@ -175,6 +177,7 @@ __all__ = [
     "profile",
     "program",
     "public",
+    "quote",
     "reciprocal",
     "relu",
     "rsqrt",

@@ -228,6 +228,10 @@ COMMANDS: dict[str, Command] = {
             FORCE,
         ),
     ),
+    "quote": Command(
+        "Say in five seconds about what compiling would find: levels, time, memory, keys, and the dearest layers.",
+        (PROGRAM, *list_compile_keywords("compile"), *LOADING),
+    ),
     "inspect": Command(
         "Say what a model consists of, where each operator runs, and what cannot be computed; without data.",
         (PROGRAM, *LOADING),

@@ -168,7 +168,7 @@ class ArrayLowering(Lowering):
 
 def lower_arrays(program: Program, options: CompileOptions) -> ArrayLowering:
     """Trace a program on arrays, find samples of its inputs, and approximate its functions."""
-    return lower_sampled(_trace(program, options), options)
+    return lower_sampled(sample_program(program, options), options)
 
 
 def lower_sampled(sampled: SampledProgram, options: CompileOptions) -> ArrayLowering:
@@ -176,7 +176,7 @@ def lower_sampled(sampled: SampledProgram, options: CompileOptions) -> ArrayLowe
     return ArrayLowering(sampled.program, _approximate(sampled, options), sampled.samples, options, sampled)
 
 
-def _trace(program: Program, options: CompileOptions) -> SampledProgram:
+def sample_program(program: Program, options: CompileOptions) -> SampledProgram:
     """Trace a program, and find samples of its inputs: those given, or else stand-ins."""
     stages, given = stages_of(program, options.expert.owner), options.data
     example, calibrate = (through_stages(program, stages, data) for data in (given.example, given.calibrate))

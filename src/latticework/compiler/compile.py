@@ -28,14 +28,14 @@ def compile(program: Program | Circuit, **options: Unpack[CompileKeywords]) -> M
 
     Options are keywords. Most programs need some of the first, and few need those of the second list.
     """
-    given, columns = _take_columns(program, check_options(program, options))
+    given, columns = read_options(program, check_options(program, options))
     task = Task(program, given, columns)
     if given.expert.passes is None and not given.expert.keep_ir:
         return finish_model(plan_program(task))
     return compile_with_passes(task)
 
 
-def _take_columns(
+def read_options(
     program: Program | Circuit, options: CompileOptions
 ) -> tuple[CompileOptions, dict[str, tuple[str, ...]]]:
     """The options with data whose named columns are in order, and the names of columns by what the owner gives."""

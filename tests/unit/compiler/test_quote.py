@@ -1,0 +1,134 @@
+"""Quotes: what is compiled on few rows, what is sketched, what is refused, and how they read."""
+
+import json
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.compiler.array_programs import sample_program
+from latticework.compiler.options.option_checks import check_options
+from latticework.compiler.pass_order import TENSOR_PASSES
+from latticework.compiler.quoting import quote_program
+from latticework.compiler.quoting.layer_costs import LayerCost, name_dearest
+from latticework.compiler.quoting.sketch import ProgramSketch, count_levels
+from latticework.compiler.quoting.time_limit import OutOfTime, run_within
+from latticework.ir import run_passes
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.report.quoted import COMPILED, SCALED, SKETCHED
+
+RNG = np.random.default_rng(0)
+W1, W2 = RNG.normal(size=(16, 8)) / 4, RNG.normal(size=(8, 4)) / 3
+DATA = RNG.uniform(0, 1, (100, 16))
+PLENTY = 60.0  # seconds: a busy machine makes no test fail
+
+
+@lw.program
+def network(x: lw.Secret[1, 16], w1, w2):
+    hidden = x @ w1
+    hidden = lw.tanh(hidden)
+    return hidden @ w2
+
+
+def sketch(**options):
+    given = check_options(network, {"weights": (W1, W2), "calibrate": DATA, **options})
+    return ProgramSketch(sample_program(network, given), given, CostModel.load())
+
+
+def test_a_small_program_is_quoted_as_it_is_compiled():
+    made = quote_program(network, {"weights": (W1, W2), "calibrate": DATA, "precision_bits": 5}, seconds=PLENTY)
+    model = lw.compile(network, weights=(W1, W2), calibrate=DATA, precision_bits=5)
+    cost, first = estimate(model.plan, CostModel.load()), made.prices[0]
+    assert [price.precision_bits for price in made.prices] == [5, 3, 9]
+    assert first.how == COMPILED
+    assert abs(first.levels - model.plan.chain.main.top) <= 1
+    for quoted, found in (
+        (first.seconds, cost.warm_seconds), (first.memory_bytes, cost.memory.total),
+        (first.key_bytes, model.plan.client.manifest.total_stored_bytes),
+    ):  # fmt: skip
+        assert found / 2 <= quoted <= 2 * found
+    assert {"hidden = lw.tanh(hidden)", "hidden = x @ w1"} <= {layer.text for layer in made.layers}
+    assert made.prices[2].seconds > made.prices[1].seconds
+    text = made.text()
+    assert "compiled on few rows" in text and max(map(len, text.splitlines())) <= 100
+    assert json.loads(json.dumps(made.data()))["prices"][0]["levels"] == first.levels
+
+
+def test_a_sketch_is_within_a_factor_of_what_compiling_finds():
+    price, layers = sketch().price(5)
+    model = lw.compile(network, weights=(W1, W2), calibrate=DATA, precision_bits=5)
+    seconds = estimate(model.plan, CostModel.load()).warm_seconds
+    assert price.how == SKETCHED and abs(price.levels - model.plan.chain.main.top) <= 2
+    assert seconds / 3 <= price.seconds <= 3 * seconds
+    assert max(layers, key=lambda place: layers[place].seconds)[1] == "hidden = lw.tanh(hidden)"
+
+
+def test_levels_of_maps_that_follow_one_another_are_one():
+    @lw.program
+    def maps(x: lw.Secret[1, 16], w1, w2):
+        hidden = x @ w1
+        return (hidden @ w2) ** 2
+
+    given = check_options(maps, {"weights": (W1, W2), "calibrate": DATA})
+    module = run_passes(sample_program(maps, given).module, TENSOR_PASSES)
+    levels, by_line = count_levels(module)
+    assert levels == 2 and sum(by_line.values()) == levels
+    assert {text for _, text in by_line} == {"hidden = x @ w1", "return (hidden @ w2) ** 2"}
+
+
+def test_layers_are_told_what_takes_less():
+    def told(text, **facts):
+        cost = LayerCost(1.0, 11, ["relu"] if facts.pop("is_function", True) else [], **facts)
+        (layer,) = name_dearest({("net.py:3", text): cost}, lambda place: "", has_pools_option=False, rows=8)
+        return " ".join(layer.cheaper)
+
+    assert "lw.avg_pool2d" in told("lw.max_pool2d(x, 2)", has_kinks=True)
+    assert "x * x, trained on, takes 1 level for 11" in told("lw.relu(x)", has_kinks=True)
+    assert "degree" in told("lw.tanh(x)")
+    assert 'batch="fill" computes 8 rows' in told("x @ w", is_function=False)
+
+
+def test_what_takes_too_long_is_sketched(monkeypatch):
+
+    def endless(*_):
+        raise OutOfTime
+
+    monkeypatch.setattr("latticework.compiler.quoting.quote_stages.plan_lowered", endless)
+    late = quote_program(network, {"weights": (W1, W2), "calibrate": DATA, "precision_bits": 5}, seconds=PLENTY)
+    assert {price.how for price in late.prices} == {SKETCHED}
+    assert "about" in late.text() and "factor of two" in late.text()
+    assert SCALED not in late.text()
+
+
+def test_work_is_ended_and_errors_pass():
+    def forever():
+        while True:
+            with suppress(Exception):
+                time.sleep(0.001)
+
+    assert run_within(0.05, forever) is None
+    assert run_within(5.0, lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        run_within(5.0, lambda: 1 // 0)
+
+
+def test_models_of_other_kinds_are_taken_or_refused():
+    from sklearn.linear_model import LogisticRegression
+
+    labels = DATA[:, 0] > 0.5
+    fitted = LogisticRegression().fit(DATA, labels)
+    assert lw.quote(fitted, DATA, precision_bits=7, method="decision_function").prices[0].levels == 1
+    with pytest.raises(lw.errors.DtypeError, match="quote: the model is a int"):
+        lw.quote(3)
+
+
+def test_what_cannot_be_compiled_is_refused_by_its_own_message():
+    @lw.program
+    def branch(x: lw.Secret[1, 4]):
+        return x if x[0, 0] > 0 else -x
+
+    with pytest.raises(lw.errors.TraceError, match="secrets cannot be compared"):
+        lw.quote(branch, DATA[:, :4])

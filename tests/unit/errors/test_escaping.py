@@ -33,6 +33,7 @@ from latticework.report.accuracy_data import (
     LineOff,
     UnlikeData,
 )
+from latticework.report.quoted import SKETCHED, DearLayer, Quote, QuotedPrice
 
 SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}
@@ -108,6 +109,14 @@ def objects(plan, owner, encrypted):
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),
         "report.report.Forms": model.report(),
+        "report.quoted.Quote": Quote(
+            HOSTILE,
+            (QuotedPrice(8, SKETCHED, problem=HOSTILE),),
+            (DearLayer(HOSTILE, HOSTILE, 0.5, 3, (HOSTILE,)),),
+            (HOSTILE,),
+            HOSTILE,
+            1.0,
+        ),
         "report.report.Report": model.report(),
         "report.accuracy_report.AccuracyReport": accuracy_report(),
         "runtime.client.client.Client": client,

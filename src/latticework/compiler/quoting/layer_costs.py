@@ -16,7 +16,7 @@ SQUARE_LEVELS = 1  # that x * x takes in a function's place
 
 @dataclass
 class LayerCost:
-    """What is known of a layer: seconds of a run, levels on a deepest path, its functions, and which have kinks."""
+    """The knowledge of a layer: seconds of a run, levels on a deepest path, its functions, and which have kinks."""
 
     seconds: float = 0.0
     levels: int = 0

@@ -31,7 +31,8 @@ from latticework.report.quoted import COMPILED, SCALED, SKETCHED, Quote, QuotedP
 from latticework.report.time_by_line import lines_of
 
 SECONDS = 5.0
-LEAST_SECONDS = 0.3  # for a price by levels alone, when the time is over
+RESERVE = 0.1  # of the time, for what is under way when it is over
+LEAST_SECONDS = 0.1  # for a price by levels alone, when the time is over
 APART_BITS, LEAST_BITS = 4, 3  # between precisions; of the lowest
 Layers = dict[Place, LayerCost]
 
@@ -68,7 +69,7 @@ def quote_program(
 
 
 def _precisions(options: CompileOptions) -> tuple[float, ...]:
-    """That which is asked for, then a lower and a higher one."""
+    """The precision that is asked for, then a lower and a higher one."""
     bits = options.precision_bits
     lower = max(min(bits, LEAST_BITS), bits - APART_BITS)
     return tuple(dict.fromkeys((bits, lower, bits + APART_BITS)))
@@ -93,7 +94,7 @@ class _Quoting:
     @property
     def left(self) -> float:
         """Seconds that are left."""
-        return self.seconds - (self.clock() - self.started)
+        return (1.0 - RESERVE) * self.seconds - (self.clock() - self.started)
 
     @cached_property
     def _drawn(self) -> ProgramSketch:
@@ -224,7 +225,7 @@ def _scale(sketched: QuotedPrice, first: QuotedPrice | None, base: QuotedPrice |
 
 
 def _operators(program: Program | Circuit) -> Callable[[Place], str]:
-    """What an imported model calls what is computed at a place."""
+    """A function that tells the operator of an imported model at a place."""
     graph = getattr(program, "graph", None)
     nodes = () if graph is None else graph.nodes
     names = {(f"{str(n.loc.file).rsplit('/', 1)[-1]}:{n.loc.line}", n.loc.text.strip()): n.operator for n in nodes}
@@ -232,7 +233,7 @@ def _operators(program: Program | Circuit) -> Callable[[Place], str]:
 
 
 def _notes(prices: tuple[QuotedPrice, ...]) -> tuple[str, ...]:
-    """What the numbers are worth."""
+    """Notes on how good the numbers are."""
     notes = ["Later runs are quoted: the first also encodes constants. Compiling on all rows may find other ranges."]
     if any(price.how != COMPILED for price in prices):
         notes.append("What is marked with about was not compiled, and may be off by a factor of two.")

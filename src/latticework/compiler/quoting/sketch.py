@@ -18,7 +18,7 @@ from latticework.compiler.accuracy.guess import DepthGuess
 from latticework.compiler.array_programs import SampledProgram
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.degree_options import choose_degree_options
-from latticework.compiler.layout_choice import find_layouts, slots_needed, vector_costs
+from latticework.compiler.layout_choice import find_layouts, ring_degree_for, slots_needed, vector_costs
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pass_order import AFFINE_PASSES, TENSOR_PASSES
 from latticework.compiler.quoting.layer_costs import LayerCost, Place
@@ -43,7 +43,7 @@ NARROW = LayoutTuning(beam=4, open_layouts=2, open_large=1, most_sent=4)
 NOISE_BITS, HEADROOM_BITS = 16, 9  # of a usual program: its scale above the precision; of the lowest level
 USUAL_SET = "A14"  # whose bootstraps are priced
 KEYS_A_DOUBLING = 4  # rotation keys for each doubling of slots, as programs have them
-LINEAR_SHARE = 0.5  # of the time of layers without functions, that products with constants take
+LINEAR_SHARE = 0.42  # of the time of layers without functions, that products with constants take
 NOTHING: tuple[int, bool, tuple[Any, ...]] = (0, False, ())  # levels, whether a map was last, what each line spent
 LINEAR = ("tensor.matmul", "tensor.conv2d", "tensor.conv_transpose2d", "tensor.sum_pool2d", "tensor.einsum")
 
@@ -70,7 +70,7 @@ class ProgramSketch:
 
     @cached_property
     def _asked(self) -> DegreeOptions:
-        """What is asked of the degrees of functions."""
+        """The wishes of the user about degrees of functions."""
         return choose_degree_options(self.options, self.sampled.stages, self.sampled.module)
 
     @cached_property
@@ -85,17 +85,20 @@ class ProgramSketch:
 
     def degrees(self, bits: float) -> list[int] | None:
         """Degree of every use; None if none does."""
+        given = [use.given_degree for use in self.uses if use.given_degree is not None]
+        if len(given) == len(self.uses):
+            return given
         if self._asked.goal is not None:
             bits = min(bits, GOAL_BITS)
         return [] if self.guess is None else self.guess.degrees(bits)
 
     def more_levels(self, bits: float, others: float) -> int | None:
         """Levels that functions take more at another precision; None if no degrees are so precise."""
-        if self.guess is None:
-            return 0
         degrees = self.degrees(bits), self.degrees(others)
         if degrees[0] is None or degrees[1] is None:
             return None
+        if degrees[0] == degrees[1] or self.guess is None:
+            return 0
         return self.guess.levels(degrees[1]) - self.guess.levels(degrees[0])
 
     def price(self, bits: float) -> tuple[QuotedPrice, dict[Place, LayerCost]]:
@@ -110,13 +113,14 @@ class ProgramSketch:
         levels, by_line = count_levels(module)
         if levels > 10_000:
             return QuotedPrice(bits, SKETCHED, levels, problem="it spends more levels than can be bootstrapped"), {}
-        chain, refreshes = self._chain(bits, levels)
-        width = min(slots_needed(module), chain.slots)
+        needed = slots_needed(module)
+        chain, refreshes = self._chain(bits, levels, needed)
+        width = min(needed, chain.slots)
         depth = min(levels, chain.main.top)
         prices = vector_costs(self.costs, chain.ring_degree, depth, float("inf"), self.options.techniques)
         found = find_layouts(module, width, prices, self.options.techniques, tuning=NARROW)
         levels = max(levels, (levels + min((each.levels for each in found.pareto), default=levels) + 1) // 2)
-        chain, refreshes = self._chain(bits, levels)  # maps that are not merged, and masks, take some too
+        chain, refreshes = self._chain(bits, levels, needed)  # maps that are not merged, and masks, take some too
         layers = self._layers(found, by_line)
         linear = add_up(cost.seconds for cost in layers.values() if not cost.functions)
         number = refreshes * _widest(module, chain.slots)
@@ -133,13 +137,17 @@ class ProgramSketch:
         )  # fmt: skip
         return price, layers
 
-    def _chain(self, bits: float, levels: int) -> tuple[ModulusChain, int]:
-        """A chain of a usual scale, and how often one path bootstraps on it."""
+    def _chain(self, bits: float, levels: int, needed: int) -> tuple[ModulusChain, int]:
+        """A chain of a usual scale, and how often one path bootstraps on it.
+
+        needed  slots of the largest tensor; vectors are as long, if a usual ring of so many levels has them
+        """
         wanted = self.options.parameters
-        need = Need(levels, 1, ceil(bits) + NOISE_BITS, HEADROOM_BITS)
+        slots = min(needed, (wanted.ring_degree or ring_degree_for(levels)) // 2)
+        need = Need(levels, slots, ceil(bits) + NOISE_BITS, HEADROOM_BITS)
         try:
             chain = select_chain(
-                need, ring_degree=wanted.ring_degree, security_bits=wanted.security_bits, insecure=True
+                need, ring_degree=wanted.ring_degree, security_bits=wanted.security_bits, insecure=wanted.insecure
             )
         except (TooDeepError, UserError):
             chain = bootstrap_chain(self.options.chosen_set or USUAL_SET)
@@ -147,7 +155,7 @@ class ProgramSketch:
         return chain, 0
 
     def _layers(self, found: Decisions, by_line: Mapping[Place, int]) -> dict[Place, LayerCost]:
-        """What layers take, by the layouts that were found."""
+        """The costs of layers, by the layouts that were found."""
         costs: dict[Place, LayerCost] = {}
         for what, taken in found.taken.items():
             if isinstance(what, Op):

@@ -235,7 +235,7 @@ CASES: dict[str, Case] = {
     "titanic, random forest": Case(
         frames.passengers,
         lambda: _titanic_ordinal(RandomForestClassifier(8, max_depth=3, random_state=SEED)),
-        options=_signs(),
+        options=_signs(2.0**-11),
     ),
     "churn, histogram boosting": Case(
         frames.subscribers,

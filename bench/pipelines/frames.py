@@ -127,7 +127,7 @@ def houses(rng: np.random.Generator, count: int) -> Table:
             "OverallQual": quality,
             "YearBuilt": rng.integers(1900, 2020, count),
             "Neighborhood": town,
-            "LotFrontage": gaps(rng, rng.normal(70, 20, count).round().clip(20), 0.18).astype(float),
+            "LotFrontage": gaps(rng, rng.normal(70, 20, count).round().clip(35, 110), 0.18).astype(float),
             "GarageType": gaps(rng, rng.choice(["Attchd", "Detchd", "BuiltIn"], count), 0.06),
             "Fireplaces": rng.integers(0, 4, count),
             "CentralAir": rng.choice(["Y", "N"], count, p=[0.93, 0.07]),
@@ -150,7 +150,7 @@ def rides(rng: np.random.Generator, count: int) -> Table:
             "hour": days.hour,
             "holiday": rng.uniform(size=count) < 0.03,
             "weather": rng.choice(["clear", "misty", "rain", "heavy_rain"], count, p=[0.63, 0.26, 0.1, 0.01]),
-            "temp": temperature.to_numpy().round(2),
+            "temp": temperature.to_numpy().round(2).clip(-5, 28),
             "humidity": gaps(rng, rng.uniform(0.2, 1, count).round(2), 0.04).astype(float),
         }
     )

@@ -1,8 +1,8 @@
 """`latticework bench pipelines`: pipelines of scikit-learn from raw tables, on rows that they were not fitted on.
 
 Each is fitted, imported, compiled on the raw rows that it was fitted on, and asked about 500 others: encrypted, as many
-rows in a run as fit; models with trees, whose comparisons take many levels, on the simulator with modelled noise.
-Decisions are classes, of probabilities the class of the largest; of regressions, values within the stated error.
+rows in a run as fit. Decisions are classes, of probabilities the class of the largest; of regressions, values within
+the stated error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def pipelines(
             found.append(compare(name, CASES[name], rows))
     conditions = {
         "ours": "rows whose decision is not scikit-learn's", "precision_bits": BITS, "batch": "fill",
-        "security": "at least 128 bits; simulated: noise as predicted",
+        "security": "at least 128 bits",
     }  # fmt: skip
     show(report("pipelines", found, conditions), json)
 
@@ -61,16 +61,11 @@ def compare(name: str, case: Case, count: int) -> Row:
     )
     compiled = time.process_time() - started
     started = time.process_time()
-    if case.has_trees:
-        value, bounds = np.asarray(model.simulate(asked)), np.inf
-        certain = program.keeps_apart(asked, everywhere=False)
-    else:
-        value, bounds, certain = _encrypt(model, asked)
+    value, bounds, certain = _encrypt(model, asked)
     used = time.process_time() - started
     differing = count - int(np.count_nonzero(_same(value, wanted, bounds, pipeline)))
     details = {
-        "rows": count, "how": "simulated" if case.has_trees else "encrypted",
-        "not certain": int(np.count_nonzero(~certain)), "raw columns": program.owner.given[0].shape[-1],
+        "rows": count, "not certain": int(np.count_nonzero(~certain)), "raw columns": program.owner.given[0].shape[-1],
         "encrypted numbers": program.graph.inputs[0].shape[-1], "N": model.plan.client.chain.ring_degree,
         "rows a run": model.plan.client.rows, "compile seconds": round(compiled, 1), "run seconds": round(used, 1),
         **({} if wanted.dtype.kind in "UOib" else {"largest error": float(f"{np.abs(value - wanted).max():.3g}")}),

@@ -107,8 +107,8 @@ def find_scalings(
     asked: bool | None,
     stages: OwnerStages,
 ) -> list[ColumnScaling]:
-    """Inputs whose columns are to be scaled, by samples, and by what the owner's steps can make: rows asked about later
-    may have a category, or a term, that no sample has.
+    """Inputs whose columns are to be scaled, by samples, and of linear programs by what the owner's steps can make:
+    rows asked about later may have a category, or a term, that no sample has.
 
     asked  by the user: all inputs; not asked, those of imported models that are rows of unlike columns, if there are as
            many rows as columns: with fewer, nearly every other row is beyond the range of some column. Of trees that
@@ -117,6 +117,7 @@ def find_scalings(
     if asked is False or (asked is None and not program.scales_columns):
         return []
     result = []
+    has_functions = any(op.spec is APPLY.spec for op in module.walk())  # fitted to what samples reach, and wrong beyond
     is_marked = any(op.spec is APPLY.spec and function_of(op.attrs["function"]).told for op in module.walk())
     taken = set(feedback.values())
     for number, (name, value) in enumerate(zip(module.input_names, module.inputs, strict=True)):
@@ -125,7 +126,7 @@ def find_scalings(
         columns = np.concatenate([np.reshape(sample[name], (-1, value.type.shape[-1])) for sample in samples])
         low, high = columns.min(0), columns.max(0)
         seen = low.min(), high.max()
-        low, high = _widen(low, high, stages.image_of(name))
+        low, high = _widen(low, high, None if has_functions else stages.image_of(name))
         size = np.maximum(np.abs(low), np.abs(high))
         varies = high - low > CONSTANT * size
         least = INPUT_MARGIN * np.maximum(size, 1.0) / (1.0 + 2 * INPUT_MARGIN)  # as an unscaled constant has

@@ -8,7 +8,7 @@ from dataclasses import replace
 from latticework.models.client_rules.table_rules import UNFIT, MovedNode, OwnerRule, OwnerRules
 from latticework.models.constant_folding import PublicValues
 from latticework.models.model_graph import ModelGraph, ModelNode
-from latticework.plan.client_steps import Labels, Threshold
+from latticework.plan.client_steps import Extreme, Labels, Largest, Threshold
 from latticework.plan.client_steps.stages import Doubt, Finished, check_after
 from latticework.plan.client_steps.step import OwnerStep, Shape
 
@@ -93,11 +93,13 @@ def postprocess_steps(
 
 
 def _followed_by(steps: tuple[OwnerStep, ...], rule: OwnerRule, moved: MovedNode) -> tuple[OwnerStep, ...]:
-    """Steps with those of one more node; of a decision between two numbers it changes their names."""
+    """Steps with those of one more node, or with other names of a decision where it computes with its names."""
     place = next((n for n in reversed(range(len(steps))) if steps[n].DECIDES), None)
     decided = None if place is None else steps[place]
-    if place is not None and isinstance(decided, Threshold) and rule.renames is not None:
-        labels = rule.renames(moved, decided.labels or Labels.of([0, 1]))
-        return (*steps[:place], replace(decided, labels=labels), *steps[place + 1 :])
+    if place is not None and rule.renames is not None and isinstance(decided, Threshold | Extreme | Largest):
+        labels = decided.labels or (Labels.of([0, 1]) if isinstance(decided, Threshold) else None)
+        if labels is not None:
+            renamed = replace(decided, labels=rule.renames(moved, labels))
+            return (*steps[:place], renamed, *steps[place + 1 :])
     assert rule.after is not None
     return (*steps, *rule.after(replace(moved, decided=decided)))

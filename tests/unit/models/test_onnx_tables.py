@@ -249,6 +249,32 @@ def test_tables_of_a_file_that_do_not_fit_are_refused_by_name(file, words):
         lw.from_onnx(file)
 
 
+def named(classes, **table):
+    """A classifier whose classes get other names."""
+    names = {"classlabels_strings" if isinstance(classes[0], str) else "classlabels_ints": classes}
+    nodes = [
+        helper.make_node("LinearClassifier", ["x"], ["c", ""], domain="ai.onnx.ml", coefficients=np.eye(3).ravel().tolist(), intercepts=[0.0] * 3, **names),
+        helper.make_node("LabelEncoder", ["c"], ["y"], domain="ai.onnx.ml", **table),
+    ]  # fmt: skip
+    kind = TensorProto.STRING if "values_strings" in table else TensorProto.INT64
+    return onnx_graphs.model(nodes, {"x": ["N", 3]}, ["y"], ml=4, types={"y": kind})
+
+
+def test_classes_get_the_names_of_an_encoder_after_them():
+    rows = np.eye(3)
+    for file, wanted in (
+        (named([3, 7, 9], keys_int64s=[9, 7, 3], values_strings=["a", "b", "c"]), ["c", "b", "a"]),
+        (named(["u", "v", "w"], keys_strings=["u", "v", "w"], values_int64s=[4, 8, 2]), [4, 8, 2]),
+        (named([3, 7, 9], keys_int64s=[3, 7], values_strings=["a", "b"], default_string="other"), ["a", "b", "other"]),
+    ):
+        assert lw.from_onnx(file, {"x": (1, 3)})(rows).tolist() == wanted
+    twice = named([3, 7, 9], keys_int64s=[3, 7, 9], values_strings=["a", "a", "b"])
+    with pytest.raises(
+        UnsupportedError, match="what is made of it cannot be its owner.s; leave it out with outputs="
+    ):  # of two classes of one name it is not told which
+        lw.from_onnx(twice, {"x": (1, 3)})
+
+
 def test_columns_joined_again_and_again_are_refused():
     nodes = [helper.make_node("Imputer", ["x"], ["z0"], domain="ai.onnx.ml", imputed_value_floats=[1.0])]
     nodes += [helper.make_node("Concat", [f"z{n}", f"z{n}"], [f"z{n + 1}"], axis=1) for n in range(24)]

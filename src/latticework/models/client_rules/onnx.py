@@ -106,6 +106,12 @@ def category_table(moved: MovedNode, *, of_texts: bool) -> CategoryMap:
     return read(moved.options, of_texts=of_texts)
 
 
+def rename_classes(moved: MovedNode, labels: Labels) -> Labels:
+    """Other names of classes that have names already."""
+    table = category_table(moved, of_texts=labels.numbers is None)
+    return common.labels_of(table.of(labels.array))
+
+
 def names_of(moved: MovedNode) -> Steps:
     """Names of numbers 0, 1, 2, ... of classes."""
     table = category_table(moved, of_texts=False)
@@ -305,7 +311,7 @@ ONNX_RULES = OwnerRules(
         ((f"{ML}.FeatureVectorizer",), OwnerRule(joins=lambda m: -1)),
         *(((name,), OwnerRule(None, make)) for name, make in CLASS_STEPS.items()),
         ((f"{ML}.ZipMap",), OwnerRule(None, _by_name)),
-        ((f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"), OwnerRule(None, names_of)),
+        ((f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"), OwnerRule(None, names_of, renames=rename_classes)),
         ((f"{ML}.OneHotEncoder",), OwnerRule(_one_hot, None)),
         ((f"{ML}.ArrayFeatureExtractor",), OwnerRule(_features, _name_by_number, wanted=False)),
         ((f"{ML}.Scaler",), OwnerRule(scaler, scaler)),

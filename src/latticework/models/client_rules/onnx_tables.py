@@ -15,7 +15,7 @@ import numpy as np
 
 from latticework.models.client_rules import common
 from latticework.models.client_rules.classes import ML
-from latticework.models.client_rules.onnx import ONNX_RULES, category_table, names_of, rows_of, scaler
+from latticework.models.client_rules.onnx import ONNX_RULES, category_table, names_of, rename_classes, rows_of, scaler
 from latticework.models.client_rules.table_rules import SECRET, CannotMoveError, MovedNode, OwnerRule, Steps, wholes
 from latticework.models.model_graph import ModelNode
 from latticework.plan.client_steps import Affine, Bins, CodeOf, Fill, Labels, LookUp, Missing, OwnerArray
@@ -118,8 +118,8 @@ TABLE_RULES = replace(
         **ONNX_RULES.by_operator,
         f"{ML}.Imputer": OwnerRule(_imputer, None),
         f"{ML}.Binarizer": OwnerRule(_binarizer, None),
-        f"{ML}.LabelEncoder": OwnerRule(_look_up, names_of),
-        f"{ML}.CategoryMapper": OwnerRule(_look_up, names_of),
+        f"{ML}.LabelEncoder": OwnerRule(_look_up, names_of, renames=rename_classes),
+        f"{ML}.CategoryMapper": OwnerRule(_look_up, names_of, renames=rename_classes),
         f"{ML}.Scaler": replace(ONNX_RULES.by_operator[f"{ML}.Scaler"], before=_scaler),
         "Gather": OwnerRule(_gather, None, wants=lambda moved: moved.args[0] is not SECRET),
     },

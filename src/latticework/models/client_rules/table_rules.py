@@ -72,7 +72,7 @@ class OwnerRule:
     wanted         whether it is moved for its own sake, and not only where others beyond it are
     joins          of an operator that joins several values before encryption: along which axis, counted from the end
     wants          of an operator that is wanted before encryption in some of its forms: whether in that of a node
-    renames        names of a decision between two that it is given, after its own arithmetic
+    renames        names of a decision, after what it computes of them
     """
 
     before: StepMaker | None = None

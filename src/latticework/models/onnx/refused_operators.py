@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from latticework.errors.remedies import name_remedies
+from latticework.errors.remedies import Remedy, name_remedies
+from latticework.models.client_rules.classes import CLASS_STEPS
 
 CUT_BEHIND = "cut the graph behind it with inputs=[...]"
 LEAVE_CLASS_OUT = "leave it out with outputs=[...], naming the scores, and take the largest after decryption"
@@ -33,7 +34,11 @@ def cut_before(output: str | None = None) -> str:
 
 NAMES = _AFTER | _WHOLE | _BEFORE
 _VECTORIZERS = "give the fitted pipeline to lw.from_sklearn, whose vectorizers the owner computes"
+_CLASS = Remedy(
+    "a class is a step, which no polynomial follows, and what is made of it cannot be its owner's", LEAVE_CLASS_OUT
+)
 REMEDIES = {
+    **dict.fromkeys(CLASS_STEPS, _CLASS),
     **{name: remedy.add(cut_before()) for name, remedy in name_remedies(_AFTER).items()},
     **name_remedies(_WHOLE),
     **{

@@ -27,6 +27,7 @@ from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public, select_elements, values
 from latticework.models.semantics.unary import MEANINGS
 from latticework.models.trees.signs import SignedTrees, sum_of_trees
+from latticework.plan.client_steps.step_arrays import MAX_LABELS
 
 Floats = Sequence[float]
 _LABELS = f"the class is a step, which no polynomial follows: {LEAVE_CLASS_OUT}"
@@ -270,6 +271,8 @@ def _one_hot_encoder(
         len(cats_int64s), len(cats_strings)
     ):
         raise FormatError("OneHotEncoder: it has no categories, two lists of them, or one that stands twice")
+    if max(len(cats_int64s), len(cats_strings)) > MAX_LABELS:
+        raise FormatError(f"OneHotEncoder: it has more than {MAX_LABELS} categories")
     found = public("OneHotEncoder", "the category", x, REMEDIES["category"].add(CUT_BEHIND).instead)
     categories = np.array(cats_int64s or cats_strings)
     check_size((*found.shape, len(categories)))

@@ -7,7 +7,7 @@ WORKERS = -n 2 --dist worksteal
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
 CPP_FILES = $(shell find cpp sycl -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test test-slow witness golden check lint types layers sizes structure symbols import-time docs test-pythons format asan ubsan tsan sycl-check clean
+.PHONY: help setup demo test test-slow witness golden check lint types layers sizes structure symbols import-time docs wheels test-pythons format asan ubsan tsan sycl-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ symbols: ## nothing of an instruction-set-specific file can replace generic code
 import-time: ## the import is quick and takes no optional package along
 	@tools/setup dev
 	$(IN_VENV) python tools/check_import_time.py
+
+wheels: ## the source distribution and wheels for Linux, checked, in dist/ (half an hour of processor time)
+	@python3 tools/wheels
 
 docs: ## the guides and a reference made from docstrings, as HTML in build/docs
 	@tools/setup docs

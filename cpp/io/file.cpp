@@ -59,7 +59,7 @@ bool lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 /// cannot be told.
 ssize_t read_cached([[maybe_unused]] int fd, [[maybe_unused]] std::uint64_t offset,
                     [[maybe_unused]] std::span<std::uint8_t> to) noexcept {
-#if defined(__linux__) && defined(RWF_NOWAIT)
+#if defined(__GLIBC__) && defined(RWF_NOWAIT)  // musl has it since 1.2.5 only
   const iovec part = {to.data(), to.size()};
   const ssize_t got = ::preadv2(fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
   return got < 0 && errno == EAGAIN ? 0 : got;

@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "ckks": "schemes.ckks",
     "owner": "plan.client_steps",
     "params": "plan.parameters",
-    "torch": "models.finetuning",
+    "torch": "errors plan ir functions models report compiler lazy_dataclass",
     "__init__": "errors moved_modules values ir frontend models runtime model compiler quoting bfv ckks torch",
     "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler ckks",
     "cli": "__init__ commands",

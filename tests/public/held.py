@@ -34,6 +34,7 @@ from latticework.report.accuracy_report import AccuracyReport
 from latticework.report.blocks import Cell
 from latticework.report.figure_labels import Column, Within
 from latticework.report.report import Report
+from latticework.report.tuning_curve import TuningCurve, TuningPoint
 from latticework.runtime.client.input_check import InputCheck, Inputs
 from latticework.runtime.devices.operation_names import during
 from latticework.runtime.events import Event
@@ -61,6 +62,8 @@ HELD = {
     "(clipped rows)": ClippedRows,
     "(costs)": Costs,
     "(costs).client": ClientCosts,
+    "(curve)": TuningCurve,
+    "(curve).points[i]": TuningPoint,
     "(event of a pass)": PassEvent,
     "(event)": Event,
     "(extent)": Extent,

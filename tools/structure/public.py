@@ -14,6 +14,7 @@ MODULES = (
     ".plan.client_steps",
     ".progress",
     ".models.finetuning",
+    ".torch",
 )  # of the package, with public names
 HELD = "tests/public/held.py"  # imports the classes of objects that public ones give
 COMMAND = "report_outcome"  # what decorates the function of a command: its parameters are the options

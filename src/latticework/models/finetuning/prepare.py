@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -13,6 +14,8 @@ from torch import nn
 from latticework.errors import RangeError, TraceError, UserError
 from latticework.functions.approximation.real_functions import Function
 from latticework.ir.lines import user_loc
+from latticework.ir.location import Loc
+from latticework.lazy_dataclass import dataclass
 from latticework.models.finetuning.argument_ranges import RecordedCalls, SeenArguments
 from latticework.models.finetuning.calls import Call, FunctionCalls
 from latticework.models.finetuning.finding import FoundCalls, answer_calls, find_functions
@@ -102,7 +105,24 @@ def prepare(
     raises     UnsupportedError that names all functions that cannot be replaced, with the module and its line, why and
                what to do; UserError and its kinds for what `lw.from_torch` refuses, and for arguments that are none
     """
-    at = user_loc()
+    return prepare_at(user_loc(), module, example, calibrate, pools, FirstFit(degree, trainable, margin))
+
+
+@dataclass(frozen=True)
+class FirstFit:
+    """The polynomials that training begins with: what `prepare` says of degree, trainable and margin.
+
+    instead  the function that is fitted in the place of those with a kink; None: these themselves
+    """
+
+    degree: int | Sequence[int] = 3
+    trainable: bool = True
+    margin: float = 0.1
+    instead: Function | None = None
+
+
+def prepare_at(at: Loc, module: nn.Module, example: Any, calibrate: Any, pools: str, first: FirstFit) -> PreparedModule:
+    """Prepare a module for the user's line; else as `prepare`."""
     if pools not in ("keep", "average"):
         raise UserError(f'prepare: pools={pools!r}; give "keep" or "average"', at=at)
     averages = pools == "average"
@@ -116,7 +136,7 @@ def prepare(
             "inputs like those to come",
             at=at,
         )
-    degrees = [degree] * len(found.functions) if isinstance(degree, int) else list(degree)
+    degrees = [first.degree] * len(found.functions) if isinstance(first.degree, int) else list(first.degree)
     if len(degrees) != len(found.functions):
         names = ", ".join(each.function.name for each in found.functions.values())
         raise UserError(
@@ -130,7 +150,10 @@ def prepare(
         inner(*args, **kwargs)
     recorded.turn.finish()
     dtype = next((p.dtype for p in inner.parameters() if p.dtype == torch.float64), torch.float32)
-    functions = _fit_polynomials(found, recorded.arguments, degrees, margin, trainable, dtype)
+    if first.instead is not None:
+        for number, each in found.functions.items():
+            found.functions[number] = each if each.function.smooth else replace(each, function=first.instead)
+    functions = _fit_polynomials(found, recorded.arguments, degrees, first, dtype)
     made = PreparedModule(inner, functions, sequence, averages=averages)
     device = next((p.device for p in inner.parameters()), torch.device("cpu"))
     made.functions.to(device=device, dtype=dtype)
@@ -139,14 +162,14 @@ def prepare(
 
 
 def _fit_polynomials(
-    found: FoundCalls, seen: Sequence[SeenArguments], degrees: Sequence[Any], margin: float, trainable: bool, dtype: Any
+    found: FoundCalls, seen: Sequence[SeenArguments], degrees: Sequence[Any], first: FirstFit, dtype: Any
 ) -> list[PolynomialFunction]:
     """The polynomials; all that is wrong is told at once."""
     functions, refusals = [], list(found.refusals)
     for each, arguments, degree in zip(found.functions.values(), seen, degrees, strict=True):
         try:
             check_degree(each.function, degree)
-            functions.append(_polynomial(each.function, arguments, int(degree), margin, trainable, dtype))
+            functions.append(_polynomial(each.function, arguments, int(degree), first, dtype))
         except RangeError as error:
             refusals.append(Refusal(each.loc, each.function.name, error.message))
     if refusals:
@@ -155,10 +178,10 @@ def _fit_polynomials(
 
 
 def _polynomial(
-    function: Function, seen: SeenArguments, degree: int, margin: float, trainable: bool, dtype: Any
+    function: Function, seen: SeenArguments, degree: int, first: FirstFit, dtype: Any
 ) -> PolynomialFunction:
     """The polynomial of a degree on an interval whose ends are numbers of the module's kind."""
-    wide = function.widen(*seen.range_of(function.name), margin)
+    wide = function.widen(*seen.range_of(function.name), first.margin)
     low, high = torch.tensor(wide, dtype=dtype).tolist()  # the same numbers in the module and in the program
     fitted = function.approximate((low, high), degree, seen.sample())
-    return PolynomialFunction(function.name, fitted, trainable=trainable)
+    return PolynomialFunction(function.name, fitted, trainable=first.trainable)

@@ -1,4 +1,4 @@
-"""Amounts of memory, as users write them."""
+"""Amounts of memory and of time, as users write them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ MAX_RUNS = 1 << 20
 _MAX_BYTES = 1 << 62
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def parse_bytes(amount: str | int, option: str = "memory") -> int:
@@ -29,6 +30,15 @@ def parse_bytes(amount: str | int, option: str = "memory") -> int:
             f"{option}={amount!r} is not an amount of memory; write it as '4GB', '512MiB' or a number of bytes"
         )
     return min(int(number), _MAX_BYTES)
+
+
+def parse_seconds(amount: str) -> float:
+    """Seconds from "1 s", "200 ms", "2 min" or "1 h"; UserError for anything else, and for none at all."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h)\s*", amount)
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not 0 < seconds < inf:
+        raise UserError(f"{amount!r} is not an amount of time; write it as '1 s', '200 ms', '2 min' or '1 h'")
+    return seconds
 
 
 def checked_runs(runs: int, memory: str | int | None) -> int:

@@ -66,6 +66,21 @@ def test_a_sketch_is_within_a_factor_of_what_compiling_finds():
     assert max(layers, key=lambda place: layers[place].seconds)[1] == "hidden = lw.tanh(hidden)"
 
 
+def test_a_glance_tells_what_is_too_deep_before_anything_is_fitted():
+    @lw.program
+    def kinks(x: lw.Secret[1, 16], w1, w2):
+        hidden = lw.relu(x @ w1)
+        for _ in range(8):
+            hidden = lw.relu(hidden - 0.1)
+        return hidden @ w2
+
+    given = check_options(kinks, {"weights": (W1, W2), "calibrate": DATA, "precision_bits": 14})
+    price, layers = ProgramSketch(sample_program(kinks, given), given, CostModel.load()).glance(14)
+    assert price.levels > 60 and price.bootstraps > 0
+    assert f"at least {price.levels} levels" in price.problem and "bootstraps" in price.problem
+    assert all(cost.has_kinks for cost in layers.values())
+
+
 def test_levels_of_maps_that_follow_one_another_are_one():
     @lw.program
     def maps(x: lw.Secret[1, 16], w1, w2):

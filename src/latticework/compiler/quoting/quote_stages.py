@@ -35,6 +35,7 @@ RESERVE = 0.1  # of the time, for what is under way when it is over
 LEAST_SECONDS = 0.1  # for a price by levels alone, when the time is over
 APART_BITS, LEAST_BITS = 4, 3  # between precisions; of the lowest
 Layers = dict[Place, LayerCost]
+Draw = Callable[[ProgramSketch, float], tuple[QuotedPrice, Layers] | None]
 
 
 def quote_program(
@@ -104,7 +105,8 @@ class _Quoting:
     def quote_asked(self) -> None:
         """Sketch the precision that is asked for; then compile at it, if that is done in time."""
         bits = self.options.precision_bits
-        self.layers = self._sketch(bits)
+        glances = [self._sketch(each, ProgramSketch.glance) for each in _precisions(self.options)]
+        self.layers = self._sketch(bits) or glances[0]
         found = self._compile(bits)
         if found is not None:
             self.layers, self.rows = found
@@ -150,12 +152,12 @@ class _Quoting:
             memory_bytes=round(grown * base.memory_bytes), key_bytes=round(grown * base.key_bytes),
         )  # fmt: skip
 
-    def _sketch(self, bits: float) -> Layers:
-        """Sketch a program at a precision; a circuit has no layers to do that by."""
+    def _sketch(self, bits: float, draw: Draw = ProgramSketch.price) -> Layers:
+        """Sketch a program at a precision, or glance at it; a circuit has no layers to do that by."""
         if self.left <= 0 or not isinstance(self.program, Program):
             return {}
         try:
-            found = run_within(self.left, lambda: self._drawn.price(bits), self.clock)
+            found = run_within(self.left, lambda: draw(self._drawn, bits), self.clock)
         except UserError as error:
             self.problem = error
             return {}
@@ -237,6 +239,8 @@ def _notes(prices: tuple[QuotedPrice, ...]) -> tuple[str, ...]:
     notes = ["Later runs are quoted: the first also encodes constants. Compiling on all rows may find other ranges."]
     if any(price.how != COMPILED for price in prices):
         notes.append("What is marked with about was not compiled, and may be off by a factor of two.")
+    if prices[0].seconds is None:
+        notes.append("Only levels are known in the time there was: shares are of levels.")
     if any(price.bootstraps for price in prices):
         notes.append("It bootstraps, which takes seconds each and keys of gigabytes; docs/bootstrapping.md.")
     return tuple(notes)

@@ -15,6 +15,7 @@ from latticework.compiler.accuracy.agreement import DegreeOptions
 from latticework.compiler.accuracy.effects import with_error, with_polynomials
 from latticework.compiler.accuracy.function_uses import FunctionUse, uses_of
 from latticework.compiler.accuracy.guess import DepthGuess
+from latticework.compiler.accuracy.levels import least_levels
 from latticework.compiler.array_programs import SampledProgram
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.degree_options import choose_degree_options
@@ -32,6 +33,7 @@ from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.client_cost import stored_bytes
 from latticework.plan.parameters import ModulusChain, Need, TooDeepError, bootstrap_chain, select_chain
+from latticework.report.quantities import duration
 from latticework.report.quoted import SKETCHED, QuotedPrice
 from latticework.tensor.layout.search import Decisions
 from latticework.tensor.layout.tuning import LayoutTuning
@@ -101,6 +103,30 @@ class ProgramSketch:
             return 0
         return self.guess.levels(degrees[1]) - self.guess.levels(degrees[0])
 
+    def glance(self, bits: float) -> tuple[QuotedPrice, dict[Place, LayerCost]] | None:
+        """The levels that functions take at least, and their bootstraps, before any polynomial is fitted; layers by
+        their levels. None if no degrees are so precise."""
+        degrees = self.degrees(bits)
+        if degrees is None or not self.uses:
+            return None
+        levels = least_levels(self.module, dict(zip((use.op for use in self.uses), degrees, strict=True)))
+        layers: dict[Place, LayerCost] = {}
+        for use, degree in zip(self.uses, degrees, strict=True):
+            cost = layers.setdefault(place_of(use.op), LayerCost())
+            cost.levels += degree.bit_length()
+            cost.seconds = float(cost.levels)
+        self._note_functions(layers)
+        chain, refreshes = self._chain(bits, levels, slots_needed(self.module))
+        if not refreshes:
+            return QuotedPrice(bits, SKETCHED, levels, 0, chain.ring_degree), layers
+        number = refreshes * _widest(self.module, chain.slots)
+        seconds = number * bootstrap_seconds(self.costs, chain, chain.slots, chain.main.top - chain.floor, real=True)
+        said = (
+            f"it spends at least {levels} levels, more than a ring holds, so it bootstraps, for "
+            f"{duration(seconds)} in all at least; compiling it may search for minutes"
+        )
+        return QuotedPrice(bits, SKETCHED, levels, number, chain.ring_degree, seconds, problem=said), layers
+
     def price(self, bits: float) -> tuple[QuotedPrice, dict[Place, LayerCost]]:
         """The price at a precision, and what it is made of."""
         degrees = self.degrees(bits)
@@ -163,11 +189,15 @@ class ProgramSketch:
                 cost.seconds += taken.seconds + add_up(move.seconds for move in taken.moves)
         for place, levels in by_line.items():
             costs.setdefault(place, LayerCost()).levels = levels
+        self._note_functions(costs)
+        return costs
+
+    def _note_functions(self, costs: dict[Place, LayerCost]) -> None:
+        """Say which functions layers have."""
         for use in self.uses:
             cost = costs.setdefault(place_of(use.op), LayerCost())
             cost.functions.append(use.function.name)
             cost.has_kinks |= use.function.pieces is not None or bool(use.function.gap)
-        return costs
 
 
 def place_of(op: Op) -> Place:
@@ -229,6 +259,6 @@ def _widest(module: Module, slots: int) -> int:
     sizes = sorted(
         ceil(prod(op.operands[0].type.shape) / slots)  # type: ignore[attr-defined]
         for op in module.walk()
-        if op.name == "tensor.polynomial" and op.operands[0].is_secret
+        if op.name in ("tensor.polynomial", "tensor.apply") and op.operands[0].is_secret
     )
     return sizes[len(sizes) // 2] if sizes else 1

@@ -24,6 +24,7 @@ SUITES = {
     "quote": "bench.quote",
     "compile-time": "bench.compile_time",
     "zoo": "bench.zoo.suite",
+    "like": "bench.retraining.suite",
     "export": "bench.export.suite",
     "pipelines": "bench.pipelines.suite",
     "keymemrt-openfhe": "bench.keymemrt.on_openfhe.suite",

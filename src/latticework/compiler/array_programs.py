@@ -58,7 +58,8 @@ from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings
 from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.schema import ClientSpec, Plan
 
-MOST_SHARE = 0.97  # of the budget for errors, for functions that have the levels of an old model's
+LEAST_MARGIN = 0.02  # where functions would not do with the levels of an old model's by the usual one
+SHARES = (SHARE, 0.85, 0.97)  # of the budget for errors, for functions that have the levels of an old model's
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,14 @@ class ArrayLowering(Lowering):
             client = replace(client, batch=replace(sampled.axis, calibrated=few))
         return with_stages(client, sampled.stages)
 
+    @property
+    def kept_notes(self) -> tuple[str, ...]:
+        """What was relaxed so that the program fits the old parameters."""
+        if not self.traced.is_narrow:
+            return ()
+        margin = self.options.expert.margin
+        return (f"functions are approximated less far beyond calibration than margin={margin:g} says: levels are few",)
+
     def reference(self, vectors: Vectors) -> Reference:
         """Make the reference, with what measures its accuracy."""
         sampled = self.sampled
@@ -207,13 +216,16 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
     with user_line(program.loc):
         degrees = choose_degree_options(options, sampled.stages, module)
         approximate = partial(
-            to_polynomials, module, sampled.samples, options, num_given=sampled.num_given,
+            to_polynomials, module, sampled.samples, num_given=sampled.num_given,
             room=_level_limits(options) if old is None else _old_limits(old),
             num_rows=None if data is None else rows_given(program, module, data, sampled.axis),
             assumed=data is None, operator_at=program.operator_at,
         )  # fmt: skip
         try:
-            traced = approximate(degrees=degrees) if old is None else _approximate_like(approximate, degrees, old)
+            if old is None:
+                traced = approximate(options=options, degrees=degrees)
+            else:
+                traced = _approximate_like(approximate, options, degrees, old)
         except FunctionsTooDeepError as error:
             if old is not None:
                 raise LevelError(f"{error.message}; or {LEAVE_OUT}", at=error.at) from None
@@ -225,16 +237,25 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
 
 
 def _approximate_like(
-    approximate: Callable[..., TracedProgram], degrees: DegreeOptions, old: OldModel
+    approximate: Callable[..., TracedProgram], options: CompileOptions, degrees: DegreeOptions, old: OldModel
 ) -> TracedProgram:
     """Approximate functions by polynomials that spend the levels of an old model's; if need be for more of the errors.
 
-    Where that is not enough they take what levels they need: others may do with less.
+    Then no further beyond calibration than the old model's reach, then by a small margin, which the plan says. Where
+    that is not enough they take what levels they need: others may do with less.
     """
-    for share in (SHARE, MOST_SHARE):
+    least = replace(degrees, least=tuple(old.degrees()))
+    within = replace(least, intervals=old.intervals())
+    narrow = options.override(margin=min(options.expert.margin, LEAST_MARGIN))
+    ways = [
+        *((options, replace(least, share=share)) for share in SHARES[:2]),
+        *((options, replace(within, share=share)) for share in SHARES[:1]),
+        *((narrow, replace(least, share=share)) for share in SHARES),
+    ]
+    for number, (asked, each) in enumerate(ways):
         with suppress(PrecisionError, FunctionsTooDeepError):
-            return approximate(degrees=replace(degrees, least=tuple(old.degrees()), share=share))
-    return approximate(degrees=degrees)
+            return replace(approximate(options=asked, degrees=each), is_narrow=number >= 2)
+    return approximate(options=options, degrees=degrees)
 
 
 def _old_limits(old: OldModel) -> LevelLimits:

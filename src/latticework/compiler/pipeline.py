@@ -160,7 +160,7 @@ def finish_plan(compilation: Compilation) -> Compilation:
     plan = replace(plan, client=plan.client.with_columns(compilation.task.columns))
     lowering = compilation.lowering
     if lowering.old is not None and lowering.is_retrained and not compilation.changes:
-        plan = keep_client(plan, lowering.old)
+        plan = keep_client(plan, lowering.old, lowering.kept_notes)
     return replace(compilation, plan=with_changes(plan, compilation.changes))
 
 

@@ -110,6 +110,11 @@ class Lowering(ABC):
         return self.old is not None
 
     @property
+    def kept_notes(self) -> tuple[str, ...]:
+        """Sentences on what was relaxed so that the program fits the old parameters."""
+        return ()
+
+    @property
     def chosen_set(self) -> BootstrapSet | None:
         """The only set to bootstrap by, if there is one: the user's, or that of the old model.
 

@@ -28,7 +28,7 @@ known is null, and so are numbers that are not finite.
 and, but for client files, which hold no code:
   kept             of the model that it was compiled like (like=); null where there was none: program (its name),
                    interface (names its client file), keeps (of "secret key", "evaluation keys", "client file"), why
-                   (the client file is another, in words), new_keys, num_keys (in all)
+                   (the client file is another, in words), new_keys, num_keys (in all), notes (on what was relaxed)
   time             predicted seconds on one thread: later_runs, encoding, memory (from the system), first_run (the sum
                    of these), key_loading (once before), by_kind (of later runs), table (of costs: where it is from)
   memory           predicted bytes at peak: values (ciphertexts and scratch), keys, constants, total

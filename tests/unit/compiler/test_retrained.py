@@ -256,3 +256,10 @@ def run_command(*arguments):
     done = subprocess.run([sys.executable, "-m", "latticework", *arguments, "--json"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def test_functions_go_less_far_beyond_calibration_before_a_level_more(logistic):
+    (old,) = logistic.plan.approximations
+    new = compile_again(likely, logistic, weights=(1.5 * WEIGHTS,)).plan
+    assert new.approximations[0].degree.bit_length() == old.degree.bit_length()
+    assert "less far beyond calibration than margin=0.1" in new.kept.notes[0]

@@ -39,6 +39,7 @@ from latticework.compiler.accuracy.precision_messages import (
 )
 from latticework.compiler.accuracy.scores import scores_of
 from latticework.compiler.accuracy.vanishing import sizes_to_compare_with, without_rounding
+from latticework.errors import PrecisionError
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
 
@@ -99,6 +100,8 @@ def approximate_functions(
     for _ in range(ATTEMPTS):
         parts = slopes / limits[:, None]
         degrees = choose_degrees(uses, parts, least)
+        if degrees is None and least is not None:
+            raise PrecisionError("compile: functions are not precise enough by polynomials of the old model's levels")
         if degrees is None:
             raise refusal(uses, parts[:outputs], precision_bits)
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]

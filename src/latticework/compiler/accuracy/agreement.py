@@ -28,6 +28,7 @@ from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse,
 from latticework.compiler.accuracy.goals import Goal
 from latticework.errors import PrecisionError, RangeError
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
+from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
@@ -76,12 +77,14 @@ class DegreeOptions:
 
     degree  of each, or of all together;  goal  of rows that are held back
     least, share  as of `accuracy.approximate_functions`
+    intervals  beyond which none of the functions is approximated that calibration has within; None: by its margin alone
     """
 
     degree: int | tuple[int, ...] | None = None
     goal: Goal | None = None
     least: tuple[int | None, ...] | None = None
     share: float = SHARE
+    intervals: tuple[Interval, ...] | None = None
 
     def hold_back(self, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
         """Samples to choose by, and those that are held back.
@@ -106,6 +109,7 @@ class DegreeOptions:
         raises  PrecisionError if no degrees do, saying how far the highest come; RangeError for another number of
                 degrees than of functions
         """
+        module = module if self.intervals is None else _keep_within(module, self.intervals)
         uses = uses_of(module) if self.degree is not None or self.goal is not None else []
         if self.degree is not None:
             module = _with_degrees(module, self._degrees_of(uses))
@@ -129,6 +133,26 @@ class DegreeOptions:
 
 
 FREE_DEGREES = DegreeOptions()
+
+
+def _keep_within(module: Module, intervals: Sequence[Interval]) -> Module:
+    """The module with functions that are approximated no further than these intervals reach, in order."""
+    uses = uses_of(module)
+    if len(uses) != len(intervals):
+        return module
+    pairs = iter(zip(uses, intervals, strict=True))
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.spec is not APPLY.spec:
+            return False
+        use, (low, high) = next(pairs)
+        attrs = op.attrs
+        if use.seen is not None and low <= use.seen[0] and use.seen[1] <= high:
+            attrs = {**attrs, "interval": (max(low, use.interval[0]), min(high, use.interval[1]))}
+        mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
+        return True
+
+    return rebuild(module, visit)
 
 
 def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:

@@ -16,11 +16,14 @@ from latticework.plan.schema.schema import Plan
 from latticework.values.packing.key_manifest import KeySpec, serving_key
 
 
-def keep_client(plan: Plan, old: OldModel) -> Plan:
-    """The plan with the old client part, if all of that is true of it; in any case with a record of what is kept."""
+def keep_client(plan: Plan, old: OldModel, notes: tuple[str, ...] = ()) -> Plan:
+    """The plan with the old client part, if all of that is true of it; in any case with a record of what is kept.
+
+    notes  on what was relaxed for it
+    """
     why = tuple(find_differences(old.client, plan.client))
     missing = len(find_missing(old.client, plan.client))
-    kept = KeptParts(old.client.name, interface_id(old.client), not why, why, missing, len(plan.keys))
+    kept = KeptParts(old.client.name, interface_id(old.client), not why, why, missing, len(plan.keys), notes)
     if why:
         return replace(plan, kept=kept)
     return replace(with_keys(plan, old.keys), client=old.client, kept=replace(kept, num_keys=len(old.keys)))

@@ -71,6 +71,10 @@ class OldModel:
         or has a degree that its user gave."""
         return [None if each.form or each.given else each.degree for each in self.plan.approximations]
 
+    def intervals(self) -> tuple[Range, ...]:
+        """Intervals on which its functions are approximated, in the order of the program."""
+        return tuple((each.low, each.high) for each in self.plan.approximations)
+
     def column_scaling(self, stages: OwnerStages, name: str, columns: npt.NDArray[np.float64]) -> Affine | None:
         """The step by which its client brings columns of an input to [-1, 1], if that fits the new model too.
 

@@ -13,6 +13,7 @@ class KeptParts:
     client      whether that client file is the one of this plan, byte for byte
     why         what is different, where it is not
     new_keys    evaluation keys that the old ones do not serve, of  num_keys  in all
+    notes       on what was relaxed so that the program fits
     """
 
     program: str
@@ -21,6 +22,7 @@ class KeptParts:
     why: tuple[str, ...]
     new_keys: int
     num_keys: int
+    notes: tuple[str, ...] = ()
 
     def list_kept(self) -> tuple[str, ...]:
         """Name what stays."""

@@ -21,18 +21,24 @@ class KeptData:
     why: tuple[str, ...]
     new_keys: int
     num_keys: int
+    notes: tuple[str, ...]
 
 
 def kept_data(kept: KeptParts | None) -> KeptData | None:
     """The data of reports and commands; None where there was no old model."""
     if kept is None:
         return None
-    return KeptData(kept.program, kept.interface.hex(), kept.list_kept(), kept.why, kept.new_keys, kept.num_keys)
+    return KeptData(
+        kept.program, kept.interface.hex(), kept.list_kept(), kept.why, kept.new_keys, kept.num_keys, kept.notes
+    )
 
 
 def kept_lines(kept: KeptParts) -> tuple[str, ...]:
     """Say what is kept, and what is different."""
-    return (f"compiled like {plain_text(kept.program)}, {kept}", *(f"  {plain_text(why)}" for why in kept.why))
+    return (
+        f"compiled like {plain_text(kept.program)}, {kept}",
+        *(f"  {plain_text(said)}" for said in (*kept.why, *kept.notes)),
+    )
 
 
 def kept_sections(kept: KeptParts | None) -> tuple[Section, ...]:

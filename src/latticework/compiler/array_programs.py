@@ -161,7 +161,7 @@ class ArrayLowering(Lowering):
 
     @property
     def kept_notes(self) -> tuple[str, ...]:
-        """What was relaxed so that the program fits the old parameters."""
+        """Sentences on what was relaxed so that the program fits the old parameters."""
         if not self.traced.is_narrow:
             return ()
         margin = self.options.expert.margin

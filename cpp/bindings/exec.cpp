@@ -290,10 +290,11 @@ KeyWaitObserver wait_observer(nb::object on_wait) {
 
 /// Destroys keys without the GIL, for which the thread that is ended may wait in an observer.
 void destroy_unlocked(const MappedKeys* keys) {
-  if (PyGILState_Check() == 0) {
+  if (PyGILState_GetThisThreadState() == nullptr) {  // a thread that Python does not know
     delete keys;
   } else {
-    nb::gil_scoped_release released;
+    const nb::gil_scoped_acquire held;  // by this thread already, or not: the stable ABI does not tell
+    const nb::gil_scoped_release released;
     delete keys;
   }
 }

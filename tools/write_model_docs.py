@@ -1,4 +1,4 @@
-"""Write what doors for models of other packages know into docs/models.md.
+"""Write what doors for models of other packages know into docs/what-can-i-run.md.
 
     python tools/write_model_docs.py [--check]
 
@@ -20,8 +20,8 @@ from latticework.models.onnx.operators.table import CONVERTERS as ONNX
 from latticework.models.pytorch.operators import CONVERTERS as TORCH
 from latticework.models.sklearn.table import FAMILIES, REMEDIES
 
-POOLS = "as [max-pools](#pytorch)"  # whose price the page states once
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
+POOLS = "as [max-pools](pytorch.md)"  # whose price the page states once
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "what-can-i-run.md"
 PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 

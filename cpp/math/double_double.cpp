@@ -22,12 +22,12 @@ DoubleDouble alternating_series(DoubleDouble term, DoubleDouble square, int firs
 
 /// Where an angle of k steps of 1/m of a turn lies. Integers bring it into [0, pi/4] exactly: first the quadrant, then
 /// the mirror at pi/4.
-struct Place {
+struct OctantPlace {
   std::uint64_t quadrant, step;
   bool mirrored;
 };
 
-Place place_of(std::uint64_t k, std::uint64_t m) noexcept {
+OctantPlace place_of(std::uint64_t k, std::uint64_t m) noexcept {
   k &= m - 1;
   const std::uint64_t quarter = m / 4, step = k % quarter;
   const bool mirrored = step > m / 8;
@@ -43,7 +43,7 @@ CosSin first_octant(std::uint64_t step, std::uint64_t m) noexcept {
 }
 
 /// Those of the angle, from those of its step in the first octant.
-CosSin turned(CosSin octant, const Place& place) noexcept {
+CosSin turned(CosSin octant, const OctantPlace& place) noexcept {
   if (place.mirrored) std::swap(octant.cos, octant.sin);
   const auto [cosine, sine] = octant;
   switch (place.quadrant) {
@@ -61,7 +61,7 @@ CosSin turned(CosSin octant, const Place& place) noexcept {
 }  // namespace
 
 CosSin cos_sin_turn(std::uint64_t k, std::uint64_t m) noexcept {
-  const Place place = place_of(k, m);
+  const OctantPlace place = place_of(k, m);
   return turned(first_octant(place.step, m), place);
 }
 
@@ -69,7 +69,7 @@ std::vector<CosSin> cos_sin_turns(std::uint64_t m) {
   std::vector<CosSin> octant(m / 8 + 1), all(m);
   for (std::uint64_t step = 0; step < octant.size(); ++step) octant[step] = first_octant(step, m);
   for (std::uint64_t k = 0; k < m; ++k) {
-    const Place place = place_of(k, m);
+    const OctantPlace place = place_of(k, m);
     all[k] = turned(octant[place.step], place);
   }
   return all;

@@ -115,7 +115,7 @@ def prepare(
     at = user_loc()
     allowed, data = Budget.parse(budget, at), split_data(module, example, calibrate, seed, at)
     asked = {"precision_bits": BITS, "bootstrap": "never", **(options or {})}
-    search = _Search(module, data, allowed, at, pools, margin, epochs, seed, asked)
+    search = _BudgetSearch(module, data, allowed, at, pools, margin, epochs, seed, asked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return search.run()
@@ -167,7 +167,7 @@ class _Form:
 
 
 @dataclass
-class _Search:
+class _BudgetSearch:
     """A search among forms of a module."""
 
     module: Any

@@ -11,7 +11,7 @@ from conditional_programs import KINDS, draw, near_rows
 
 import latticework as lw
 
-WARNED_FROM = 0.1  # docs/programs.md: from one input in ten on, compile warns
+WARNED_FROM = 0.1  # docs/precision.md: from one input in ten on, compile warns
 
 
 def compiled(case):

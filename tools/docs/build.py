@@ -33,11 +33,17 @@ TUTORIALS = (
 # Sections of the sidebar, with the pages of docs/ in the order in which they are read; the first takes all others.
 GUIDES = {
     "Guides": (
-        "programs",
+        "what-can-i-run",
+        "scikit-learn",
+        "pytorch",
+        "onnx",
         "models",
-        "owner",
+        "programs",
+        "precision",
+        "costs",
         "circuits",
         "loops",
+        "owner",
         "client-server",
         "memory",
         "keys",

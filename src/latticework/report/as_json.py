@@ -69,7 +69,7 @@ from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
-from latticework.report.blocks import Beside, Document, Fold, ReportBlock
+from latticework.report.blocks import Document, Fold, ReportBlock, SideBySide
 from latticework.values.packing.pack import PackMap
 
 FORMAT = 1
@@ -104,7 +104,7 @@ def blocks_data(blocks: Sequence[ReportBlock]) -> dict[str, Any]:
 def _entries(blocks: Sequence[ReportBlock]) -> Iterator[tuple[str, Any]]:
     for block in blocks:
         yield from block.data.items()
-        if isinstance(block, Fold | Beside):
+        if isinstance(block, Fold | SideBySide):
             yield from _entries(block.blocks)
 
 

@@ -9,7 +9,6 @@ from latticework.errors.escaping import plain_text
 from latticework.report.blocks import (
     Absent,
     Bar,
-    Beside,
     Cell,
     Document,
     Drawing,
@@ -18,6 +17,7 @@ from latticework.report.blocks import (
     Heading,
     ReportBlock,
     Section,
+    SideBySide,
     Table,
     Words,
     as_cell,
@@ -74,7 +74,7 @@ def _blocks(blocks: Sequence[ReportBlock]) -> list[str]:
 def _flat(blocks: Sequence[ReportBlock]) -> Iterator[ReportBlock]:
     """Blocks, one below the other; a heading goes with what follows it."""
     for block in blocks:
-        if isinstance(block, Fold | Beside):
+        if isinstance(block, Fold | SideBySide):
             yield from _flat(block.blocks)
         else:
             yield block

@@ -122,7 +122,7 @@ class Fold(ReportBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside(ReportBlock):
+class SideBySide(ReportBlock):
     """Blocks that stand side by side where there is room."""
 
     blocks: tuple[ReportBlock, ...]

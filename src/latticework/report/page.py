@@ -11,19 +11,19 @@ from latticework.report.bars import stacked_bar
 from latticework.report.blocks import (
     Absent,
     Bar,
-    Beside,
     Document,
     Drawing,
     FactList,
     Fold,
     Heading,
     ReportBlock,
+    SideBySide,
     Table,
     Words,
     as_cell,
 )
 
-KINDS = (Table, FactList, Words, Heading, Drawing, Fold, Beside, Absent)  # that `templates/report.html` has
+KINDS = (Table, FactList, Words, Heading, Drawing, Fold, SideBySide, Absent)  # that `templates/report.html` has
 
 
 def render_page(document: Document) -> str:

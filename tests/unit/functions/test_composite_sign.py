@@ -65,7 +65,7 @@ def test_published_degrees():
 
 
 def test_levels_are_those_that_the_docs_state():
-    text = Path(__file__).parents[3].joinpath("docs/programs.md").read_text()
+    text = Path(__file__).parents[3].joinpath("docs/precision.md").read_text()
     lines = text[text.index("| gap / largest |") :].split("\n\n")[0].splitlines()
     head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert len(rows) == 6

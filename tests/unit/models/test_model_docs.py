@@ -1,4 +1,4 @@
-"""docs/models.md says what the tables of the doors do."""
+"""docs/what-can-i-run.md says what the tables of the doors do."""
 
 import re
 import runpy
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_tables_of_the_page_are_current() -> None:
-    page = (ROOT / "docs" / "models.md").read_text()
+    page = (ROOT / "docs" / "what-can-i-run.md").read_text()
     written = runpy.run_path(str(ROOT / "tools" / "write_model_docs.py"))["written"]
     assert written(page) == page, "run tools/write_model_docs.py"
     assert "`VotingClassifier`" in page

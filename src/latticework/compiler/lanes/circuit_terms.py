@@ -21,7 +21,7 @@ EXACT = 2.0**53  # public numbers are kept as floats
 
 
 @dataclass(frozen=True)
-class Terms:
+class CircuitTerms:
     """Terms of many sums, one after the other.
 
     owner        number of the sum
@@ -57,7 +57,7 @@ class Flattener:
             factor[scaled] *= self.constants[self.right[nodes[scaled]]]
             nodes = np.where(negated | scaled, self.left[nodes], nodes)
 
-    def terms(self, sums: Numbers) -> Terms | None:
+    def terms(self, sums: Numbers) -> CircuitTerms | None:
         """The terms of these sums; None if they are too many or have factors that floats do not hold."""
         owner, node, factor = np.arange(len(sums)), sums.copy(), np.ones(len(sums))
         done: list[tuple[Numbers, Numbers, Numbers, Reals]] = []
@@ -97,15 +97,15 @@ class Flattener:
             if count + len(node) > self.most:
                 return None
         columns = [np.concatenate(parts) for parts in zip(*done, strict=True)] if done else []
-        joined = Terms(*columns)
+        joined = CircuitTerms(*columns)
         return joined if np.all(np.abs(joined.coefficient) <= EXACT) else None
 
 
-def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] | None:
+def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, CircuitTerms] | None:
     """The nodes that are sums (outputs and all that products read, inputs apart), ascending, and their terms."""
     flattener = Flattener(graph)
     known = np.zeros(0, dtype=np.int64)
-    parts: list[Terms] = []
+    parts: list[CircuitTerms] = []
     wanted, total = np.unique(np.array(outputs, dtype=np.int64)), 0
     while len(wanted):
         terms = flattener.terms(wanted)
@@ -114,7 +114,7 @@ def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] 
         total += len(terms.owner)
         if total > flattener.most:
             return None
-        parts.append(Terms(wanted[terms.owner], terms.left, terms.right, terms.coefficient))
+        parts.append(CircuitTerms(wanted[terms.owner], terms.left, terms.right, terms.coefficient))
         known = np.union1d(known, wanted)
         read = np.unique(np.concatenate([terms.left, terms.right]))
         read = read[read >= 0]
@@ -122,5 +122,5 @@ def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] 
     columns = [np.concatenate([getattr(part, f) for part in parts]) for f in ("owner", "left", "right", "coefficient")]
     owner, left, right, coefficient = columns
     order = np.argsort(owner, kind="stable")
-    terms = Terms(np.searchsorted(known, owner[order]), left[order], right[order], coefficient[order])
+    terms = CircuitTerms(np.searchsorted(known, owner[order]), left[order], right[order], coefficient[order])
     return known, terms

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from latticework.compiler.lanes.circuit_terms import Terms, flatten_sums
+from latticework.compiler.lanes.circuit_terms import CircuitTerms, flatten_sums
 from latticework.compiler.lanes.lane_graph import ADD_CONSTANT, BINARY, INPUT, MUL_CONSTANT, Constant, Graph, Node
 from latticework.compiler.lanes.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replay
 from latticework.ir import Loc
@@ -76,7 +76,7 @@ class _Lift:
     """
 
     def __init__(
-        self, graph: Graph, arguments: Sequence[Argument], results: Sequence[Result], sums: Numbers, terms: Terms
+        self, graph: Graph, arguments: Sequence[Argument], results: Sequence[Result], sums: Numbers, terms: CircuitTerms
     ) -> None:
         self.graph, self.results, self.sums, self.terms = graph, results, sums, terms
         self.array = np.full(len(graph.nodes), -1)

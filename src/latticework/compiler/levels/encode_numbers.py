@@ -21,7 +21,7 @@ MAX_ADDENDS = 16
 MAX_EXACT = 2.0**53  # of the constants of BFV, which are stored as float64
 
 
-class Numbers(Protocol):
+class NumberEncoder(Protocol):
     """The treatment of public numbers by a scheme.
 
     books_ends  whether what stands before the end of a block is on its line, or on that of the operation before

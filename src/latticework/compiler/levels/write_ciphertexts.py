@@ -13,7 +13,7 @@ from typing import Any
 
 from latticework.compiler.levels.bootstrap_calls import times_i_power, write_bootstrap
 from latticework.compiler.levels.depth import carried_operands, public_row, public_value
-from latticework.compiler.levels.encode_numbers import Numbers, NumbersBfv, NumbersCkks
+from latticework.compiler.levels.encode_numbers import NumberEncoder, NumbersBfv, NumbersCkks
 from latticework.compiler.levels.level_plan import (
     CipherState,
     Drop,
@@ -60,7 +60,7 @@ class _Writer:
     reads    what every operation with steps before it reads after them
     """
 
-    def __init__(self, plan: LevelPlan, chain: ModulusChain, numbers: Numbers) -> None:
+    def __init__(self, plan: LevelPlan, chain: ModulusChain, numbers: NumberEncoder) -> None:
         self.plan = plan
         self.chain = chain
         self.numbers = numbers

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from latticework.errors.escaping import html_text
 from latticework.plan.schema.circuit_schedule import MAX_LANES, CircuitRecord, CircuitStrategy
-from latticework.report.blocks import Beside, Cell, Drawing, Fold, Head, ReportBlock, Section, Table, Words, absent
+from latticework.report.blocks import Cell, Drawing, Fold, Head, ReportBlock, Section, SideBySide, Table, Words, absent
 from latticework.report.circuit_words import METHODS, count_rows, input_rows, method_text, output_rows, runs, step_text
 from latticework.report.figure_labels import Column, describe, number, table
 from latticework.report.lane_drawing import KINDS, drawing
@@ -56,7 +56,7 @@ def _schedule(circuit: CircuitRecord) -> Section:
         blocks.append(Fold(f"The next {steps - first} instructions", (Drawing(drawing(circuit, first, steps)),)))
     blocks += _more(circuit.num_steps - steps, "instructions")
     blocks.append(
-        Beside(
+        SideBySide(
             (
                 _vector_table("Lanes of inputs", input_rows(circuit)),
                 _vector_table("Lanes of outputs", output_rows(circuit)),

@@ -9,7 +9,7 @@ from typing import Annotated
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
-from latticework.report.blocks import Bar, Beside, Cell, Drawing, ReportBlock, Section, Table, Words, code, place
+from latticework.report.blocks import Bar, Cell, Drawing, ReportBlock, Section, SideBySide, Table, Words, code, place
 from latticework.report.carried_drawing import LoopLevels
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.figure_labels import Column, Within, number, pairs, table
@@ -104,7 +104,7 @@ def time_section(cost: CostEstimate, lines: Sequence[Line], prices: str) -> Sect
     blocks: tuple[ReportBlock, ...] = (
         Drawing(stacked_bar(seconds, whole, "bar stack")),
         _line_table(lines, whole, part),
-        Beside((
+        SideBySide((
             pairs("time", runs, ("of", "time")),
             table("time.by_kind", _OperationKind, kinds, summed=kinds, after={"seconds": part}, data=seconds),
         )),

@@ -23,6 +23,7 @@ from latticework.ir import Loc, Origin
 from latticework.ir.scanner import TextPlace
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.schema.conditions import Condition
+from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.schema import Scores, SourceLocation
 from latticework.report import AccuracyReport, build_report, explain_file
 from latticework.report.accuracy_data import (
@@ -34,6 +35,7 @@ from latticework.report.accuracy_data import (
     UnlikeData,
 )
 from latticework.report.quoted import SKETCHED, DearLayer, Quote, QuotedPrice
+from latticework.report.tuning_curve import TuningCurve, TuningPoint
 
 SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}
@@ -118,6 +120,9 @@ def objects(plan, owner, encrypted):
             1.0,
         ),
         "report.report.Report": model.report(),
+        "report.tuning_curve.TuningCurve": curve(),
+        "torch.TunedModule": tuned(),
+        "plan.schema.kept_parts.KeptParts": KeptParts(HOSTILE, b"", False, (HOSTILE,), 1, 2, (HOSTILE,)),
         "report.accuracy_report.AccuracyReport": accuracy_report(),
         "runtime.client.client.Client": client,
         "runtime.server.server.Server": model.server(keys.public(), threads=1),
@@ -136,6 +141,17 @@ def objects(plan, owner, encrypted):
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }
+
+
+def tuned():
+    return pytest.importorskip("latticework.torch").TunedModule(None, curve())
+
+
+def curve():
+    """Full of hostile text."""
+    point = TuningPoint(HOSTILE, (3,), HOSTILE, 4, 0.1, 1000, 0.9, True, HOSTILE)
+    other = TuningPoint(HOSTILE, (7,), HOSTILE, note=HOSTILE)
+    return TuningCurve((point, other), point, 0.95, HOSTILE)
 
 
 def accuracy_report():

@@ -68,7 +68,7 @@ def from_sklearn(
     digits  binary ones of each feature, of trees="exact": 2^digits steps over the range of samples
     limits  of what importing may take: `fitted` may be of a file (`load_skops`) that is not trusted
     returns a program on (rows, features), or a circuit on their digits, whose steps after decryption are `finish`;
-            docs/what-can-i-run.md lists estimators. Of one that was fitted on a frame, columns of frames are taken by its names
+            docs/what-can-i-run.md lists estimators. Of one fitted on a frame, columns of frames are taken by its names
     raises  UnsupportedError that names every step that cannot be computed encrypted, why, and what to do; UserError
             for what is no estimator
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log
 from typing import Any
 
-from latticework.errors.escaping import html_text
+from latticework.errors.escaping import html_text, plain_text
 from latticework.lazy_dataclass import dataclass
 from latticework.report.drawing_axes import ValueAxis, gutter, round_name, round_ratios, rule, tick
 from latticework.report.markup import percent
@@ -72,7 +72,7 @@ class TuningCurve:
         head = ("", "polynomials", "levels", "time", "memory", "accuracy")
         cells = [_cells(point, point is self.chosen) for point in self.points]
         told = f"Within {self.budget}: {self.chosen.name}; the module as it was given has {percent_text(self.exact)}."
-        return "\n".join([told, *columns(head, cells, left=(True, True, False, False, False, False))])
+        return "\n".join([plain_text(told), *columns(head, cells, left=(True, True, False, False, False, False))])
 
     def to_html(self) -> str:
         """The drawing, with the table below it."""

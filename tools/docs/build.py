@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "scikit-learn"  # the tutorial that is a notebook too
 TUTORIALS = (
     "scikit-learn",
+    "pytorch",
     "integers",
     "training",
     "client-and-server",

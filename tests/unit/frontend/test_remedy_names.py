@@ -81,12 +81,13 @@ def test_names_of_pytorch_exist_and_are_refused() -> None:
 
 def test_names_of_onnx_exist_and_are_refused() -> None:
     onnx = pytest.importorskip("onnx")
+    from latticework.models.client_rules.classes import CLASS_STEPS  # of ours, which several nodes become
     from latticework.models.onnx.operators.table import CONVERTERS
 
     assert len(refused_operators.REMEDIES) > 30
-    for name in refused_operators.REMEDIES:
+    for name in refused_operators.REMEDIES.keys() - CLASS_STEPS.keys():
         domain, _, operator = name.rpartition(".")
-        assert onnx.defs.has(operator, domain), name
+        assert domain == "com.microsoft" or onnx.defs.has(operator, domain), name
     assert not refused_operators.REMEDIES.keys() & {converter.operator for converter in CONVERTERS}
 
 

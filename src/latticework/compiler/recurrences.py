@@ -15,7 +15,7 @@ import numpy as np
 from latticework.compiler.levels.loops.executed import executions
 from latticework.compiler.passes import fold_recurrences
 from latticework.errors import UserError
-from latticework.ir import Module, interpret, run_passes
+from latticework.ir import INDEX, Module, interpret, run_passes
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.weights import ckks_weights
@@ -49,7 +49,9 @@ def takes_longer_than(module: Module, plan: Plan, costs: CostModel, rows: int) -
 
     rows  that the plan computes in one run
     """
-    runs = {op: count for op, count in executions(module).items() if count > 1 and op.results}
+    # Loops of a number that is known at run time alone may run not at all: that is the least that others take.
+    least = {name: 0 for name, value in zip(module.input_names, module.inputs, strict=True) if value.type is INDEX}
+    runs = {op: count for op, count in executions(module, least).items() if count > 1 and op.results}
     if sum(runs.values()) <= WRITTEN_OUT or plan.chain.main.top < 1:
         return False
     products = sum(count for op, count in runs.items() if op.name in _PRODUCTS and op.result.is_secret)

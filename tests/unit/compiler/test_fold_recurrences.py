@@ -197,3 +197,21 @@ def test_a_year_of_smoothing_is_one_map():
     assert model.plan.chain.main.top <= 2 and not model.plan.bootstraps
     for found, wanted in zip(model.simulate(data[0]), year(data[0]), strict=True):
         np.testing.assert_allclose(found, wanted, atol=2.0**-10)
+
+
+def test_beside_a_loop_whose_number_is_known_at_run_time():
+    """A program has a recurrence to fold and a loop of another kind: it compiles, and both give their results."""
+
+    @lw.program
+    def both(x: lw.Secret[4, 3], n: lw.Index):
+        level = lw.for_loop(4, lambda i, level: 0.5 * level + x[i], x[0])
+        return lw.for_loop(n, lambda i, y: y + x[0], level, at_most=3)
+
+    rows = np.random.default_rng(0).uniform(-1, 1, (8, 4, 3))
+    model = lw.compile(both, calibrate={"x": rows, "n": 3}, ring_degree=2048, insecure=True)
+    client = model.client()
+    server = model.server(client.keygen().public())
+    sent = client.encrypt_part(x=rows[0])
+    for turns in (0, 2):
+        found = client.decrypt(server(sent, n=turns))
+        assert np.abs(found.reveal() - both(rows[0], turns)).max() <= found.error_bound

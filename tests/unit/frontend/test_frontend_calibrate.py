@@ -247,7 +247,7 @@ def test_inputs_keep_to_the_range_of_functions_that_loops_give_them_to(text):
     (function,) = (op for op in module.walk() if op.name == "tensor.apply")
     low, high = function.attrs["interval"]
     assert direct_ranges(module) == {"x": (low, high)}
-    accepted = accepted_ranges(module, samples)["x"]
+    accepted = accepted_ranges(module, samples, {})["x"]
     assert low < accepted[0] < 0.25 and 2.0 < accepted[1] < high
 
 

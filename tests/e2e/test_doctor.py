@@ -74,5 +74,5 @@ def test_requirements_are_read_with_and_without_extras(monkeypatch):
 
 def test_what_is_no_folder_is_refused(tmp_path):
     done = run("--folder", tmp_path / "none")
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "is no folder" in done.output

@@ -30,6 +30,6 @@ def test_a_project_runs_from_training_to_decryption(kind, tmp_path, monkeypatch,
 def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     (tmp_path / "own.txt").write_text("mine")
     done = CliRunner().invoke(app, ["new", "circuit", str(tmp_path)])
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "not empty" in done.output
     assert [path.name for path in tmp_path.iterdir()] == ["own.txt"]

@@ -13,7 +13,6 @@ from latticework.commands.command_output import DONE, REFUSED, CommandOutput, Ou
 from latticework.commands.machine.health import check_kernels, list_caches, list_devices, list_kernels, list_packages
 from latticework.commands.machine.machine_description import describe_machine
 from latticework.commands.machine.machine_measurement import default_place
-from latticework.errors import UserError
 from latticework.report.folder_files import FolderFile, Mismatch, find_mismatches, read_folder
 from latticework.report.quantities import size
 from latticework.report.text_table import columns
@@ -27,10 +26,10 @@ def doctor(talk: CommandOutput, folder: Path | None) -> Outcome:
 
     The exit status is 1 if kernels compute wrongly or files do not fit together.
 
-    raises  UserError for what is no folder
+    raises  NotADirectoryError
     """
     if folder is not None and not folder.is_dir():
-        raise UserError(f"{folder} is no folder; give one that holds plans, keys or ciphertexts")
+        raise NotADirectoryError(f"{folder} is no folder; give one that holds plans, keys or ciphertexts")
     files = [] if folder is None else read_folder(folder)
     mismatches = find_mismatches(files)
     kernels, table = list_kernels(), default_place()

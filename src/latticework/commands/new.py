@@ -7,7 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from latticework.commands.command_output import CommandOutput, Outcome
-from latticework.errors import UserError
 
 COMMON = "any"
 FOLDERS = ("client", "server")
@@ -17,10 +16,10 @@ ENDING = ".txt"  # of the files that are copied, which are no part of this packa
 def new(talk: CommandOutput, kind: str, folder: Path) -> Outcome:
     """Write a project into a new folder; see the table of commands.
 
-    raises  UserError if the folder is there and holds something; OSError as writing does
+    raises  FileExistsError if the folder is there and holds something; OSError as writing does
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} is there already, and not empty: give a new folder; nothing was written")
+        raise FileExistsError(f"{folder} is there already, and not empty: give a new folder; nothing was written")
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     written = []

@@ -12,7 +12,7 @@ from latticework.plan.files.serialise import interface_id, read_client
 from latticework.values.extension import _core
 
 MOST_FILES = 1000  # that are looked at
-DEPTH = 2  # folders below the given one: its own, and those of keys in it
+DEPTH = 4  # of files below the given folder: keys of clients and servers lie two folders down
 MAGIC = b"LATTICE\n"  # that every container begins with (cpp/io/container.hpp)
 ENDINGS = (".lwplan", ".lwclient", ".lwkey", ".lwkeys", ".lwct")  # that commands give to files
 KINDS = {
@@ -150,6 +150,15 @@ def _of_keys(found: Sequence[FolderFile]) -> Iterator[Mismatch]:
                 (file.path,),
                 f"{file.path} is for other parameters than every program here",
                 f"latticework keygen {_client_of(programs)} -o NEW_FOLDER",
+            )
+    homes = {kind: {each.path.parent for each in found if each.kind == kind} for kind in PROGRAMS}
+    for file in keys:
+        above = {file.path.parent, *file.path.parent.parents}
+        if file.kind == "secret key" and above & homes["plan"] - {Path()} and not above & homes["client file"]:
+            yield Mismatch(
+                (file.path,),
+                f"{file.path} lies where a plan is and no client file: a server needs no secret key, and refuses one",
+                "move it to its owner alone, and make new keys if anybody else may have read it",
             )
     for parent in sorted({file.path.parent for file in keys}):
         beside = [file for file in keys if file.path.parent == parent]

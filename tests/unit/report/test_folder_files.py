@@ -102,10 +102,21 @@ def test_damaged_files_are_named_and_others_still_judged(originals, folder):
 def test_files_of_others_links_and_deep_folders_are_left_alone(folder, originals):
     (folder / "notes.txt").write_text("mine")
     (folder / "link.lwct").symlink_to(originals / "other" / "in.lwct")
-    deep = folder / "a" / "b"
+    deep = folder / "a" / "b" / "c" / "d"
     deep.mkdir(parents=True)
     shutil.copyfile(originals / "other" / "in.lwct", deep / "in.lwct")
     assert len(read_folder(folder)) == 7
+
+
+def test_a_secret_key_at_a_server_is_named(folder):
+    server = folder / "server"
+    server.mkdir()
+    for name in ("m.lwplan", "keys"):
+        (folder / name).rename(server / name)
+    (folder / "client").mkdir()
+    (folder / "m.lwclient").rename(folder / "client" / "m.lwclient")
+    (text,) = said(folder)
+    assert text.startswith("server/keys/secret.lwkey lies where a plan is and no client file")
 
 
 def test_folders_of_very_many_files_are_refused(folder, monkeypatch):

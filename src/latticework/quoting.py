@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ from latticework.frontend import Circuit, Program
 from latticework.models.onnx import from_onnx
 from latticework.models.pytorch.import_pytorch import from_torch
 from latticework.models.sklearn import from_sklearn
+from latticework.models.sklearn.skops_files import load_skops
 from latticework.report.quoted import Quote
+from latticework.values.inputs.importable_models import find_importer
 
 
 def quote(
@@ -41,13 +42,14 @@ def _as_program(model: Any, data: Any, method: str | None) -> Program | Circuit:
     """A model as what `lw.compile` takes."""
     if isinstance(model, Program | Circuit):
         return model
-    if isinstance(model, str | Path) and str(model).endswith(".onnx"):
+    importer = find_importer(model)
+    by = "" if importer is None else importer.name
+    if by == "from_onnx":
         return from_onnx(model)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(model, torch.nn.Module | torch.export.ExportedProgram):
+    if by == "from_torch":
         return from_torch(model, None if data is None else np.asarray(data)[:1])
-    if hasattr(model, "fit") and hasattr(model, "get_params"):
-        return from_sklearn(model, method)
+    if by == "from_sklearn":
+        return from_sklearn(load_skops(model) if isinstance(model, str | Path) else model, method)
     raise DtypeError(
         f"quote: the model is a {type(model).__name__}; give a program or a circuit, a PyTorch module, the path of an "
         ".onnx file, or a fitted estimator of scikit-learn"

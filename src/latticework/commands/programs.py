@@ -17,6 +17,7 @@ from latticework.models.pytorch.exported_files import load_exported
 from latticework.models.pytorch.import_pytorch import from_torch
 from latticework.models.sklearn import from_sklearn
 from latticework.models.sklearn.skops_files import load_skops
+from latticework.values.inputs.importable_models import find_importer
 from latticework.values.inputs.keras_models import find_keras_way
 from latticework.values.inputs.reading_budget import ReadingLimits, limits_of
 
@@ -82,8 +83,14 @@ def load_program(
     if not name and len(programs) == 1:
         return next(iter(programs.values()))
     listed = ", ".join(programs) or "none"
+    importer = find_importer(vars(module).get(name)) if name else None
     raise TraceError(
-        f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program or @lw.circuit)"
+        f"{path} has these programs: {listed}; "
+        + (
+            f"{name} is {importer.what}: make a program of it there, {importer.call}, and name that"
+            if importer
+            else f"name one as {path}:NAME (decorated with @lw.program or @lw.circuit)"
+        )
     )
 
 

@@ -35,6 +35,7 @@ from latticework.plan.parameters import (
     modulus_limit_bits,
     security_levels,
 )
+from latticework.values.inputs.importable_models import find_importer
 from latticework.values.inputs.keras_models import find_keras_way
 
 MAX_PRECISION_BITS = 40
@@ -60,6 +61,12 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
     if not isinstance(program, Program | Circuit):
         if way := find_keras_way(program):
             raise TraceError(f"compile: {way}")
+        if importer := find_importer(program):
+            what = _shorten(program) if isinstance(program, str | Path) else type(program).__name__
+            raise TraceError(
+                f"compile: {what} is {importer.what}, and no program yet: give "
+                f"lw.compile({importer.call}, calibrate=rows), with rows like those that will be encrypted"
+            )
         raise TraceError(
             f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
         )

@@ -11,11 +11,11 @@ from latticework.commands.array_files import read_arrays, read_values
 from latticework.commands.command_files import prepare
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files, type_rows
+from latticework.commands.named_words import read_limits
 from latticework.commands.programs import load_program
 from latticework.errors import TraceError
 from latticework.frontend import Program
 from latticework.report import report_ending
-from latticework.values.inputs.reading_budget import limits_of
 
 
 def accuracy(
@@ -37,7 +37,7 @@ def accuracy(
         found = load_program(program, **loading)
     if not isinstance(found, Program):
         raise TraceError(f"{program} is a circuit, whose functions are not approximated: it computes what is written")
-    allowed = limits_of(loading["limits"] or [])
+    allowed = read_limits(loading["limits"])
     samples = type_rows(found, read_values(data, allowed))
     model = compile_with(talk, found, keywords, allowed)
     with talk.step("look at the data"):

@@ -24,12 +24,16 @@ RED_AND_BOLD, NORMAL = "\x1b[31m\x1b[1m", "\x1b[0m"  # for terminals
 EXIT_STATUS = {
     DONE: "done",
     REFUSED: "what was given is wrong or does not fit together: program, data, keys, files",
-    USAGE: "the command line is wrong: an unknown option, a missing argument",
+    USAGE: "the command line is wrong: an unknown option or name, a missing argument",
     SYSTEM: "a file is missing, is there already, cannot be read or written, or memory or disk is full",
     FAULT: "a fault of latticework itself, with a traceback",
     INTERRUPTED: "interrupted (Ctrl-C); no file is left half-written",
     NO_READER: "nobody reads the output any more, as after `| head -1`",
 }
+
+
+class UsageError(UserError):
+    """A command line names what there is not, or has a word of another form."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,9 @@ def attempt(talk: CommandOutput, work: Callable[[], Outcome]) -> int:
         discard(sys.stdout)
         return NO_READER
     except UserError as error:
-        return talk.fail(REFUSED, type(error).__name__, error.message, error.at)
+        return talk.fail(
+            USAGE if isinstance(error, UsageError) else REFUSED, type(error).__name__, error.message, error.at
+        )
     except OSError as error:
         text = error.strerror or str(error)
         named = error.filename is not None and error.strerror is not None

@@ -9,11 +9,11 @@ from typing import Any
 from latticework.commands.command_files import prepare, require_folder
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files
+from latticework.commands.named_words import read_limits
 from latticework.commands.programs import load_program
 from latticework.commands.stage_files import compile_stage_file, list_stage_files, write_stage_files
 from latticework.errors import UserError
 from latticework.report import kept_data, kept_lines, plain_data, report_ending
-from latticework.values.inputs.reading_budget import limits_of
 
 
 def compile(
@@ -39,7 +39,7 @@ def compile(
     if stages["changes_results"] and edited is None:
         raise UserError("--changes-results is of an edited text: give --ir FILE with it")
     prepare(talk, *outputs, force=force, inputs=list_files(program, keywords, edited))
-    limits = limits_of(loading["limits"] or [])
+    limits = read_limits(loading["limits"])
     with talk.step("load the program"):
         found = load_program(program, **loading)
     model = compile_with(talk, found, keywords, limits, keep_ir=dump is not None or edited is not None)

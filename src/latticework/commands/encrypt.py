@@ -10,6 +10,7 @@ from latticework.commands.array_files import read_values
 from latticework.commands.command_files import deliver, name, prepare, prepare_stream
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.key_files import key_files, load_encryption_key
+from latticework.commands.named_words import split_name
 from latticework.commands.table_files import type_cells
 from latticework.errors import TraceError, UserError
 from latticework.runtime.client.client import Client
@@ -97,24 +98,23 @@ def input_names(owner: Client) -> list[str]:
 def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[str, Any]]:
     """Positional and named inputs from command-line words.
 
-    raises  TraceError for several arrays as one input, and for one name twice; FileNotFoundError naming the inputs
-            there are
+    raises  UsageError for an unknown name; TraceError for several arrays as one input, and for one name twice;
+            FileNotFoundError naming the inputs there are
     """
     names = input_names(owner)
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for word in arguments:
-        name, equals, value = word.partition("=")
-        is_named = bool(equals) and name in names
-        read = _input(value if is_named else word, names)
-        if is_named and isinstance(read, dict):
+        name, value = split_name(word, names, "input")
+        read = _input(value, names)
+        if name and isinstance(read, dict):
             raise TraceError(
                 f"{word}: {value} is an .npz with the arrays {', '.join(read)}, which name their inputs themselves; "
                 f"give it as {value} alone, or one array as {name}=INPUT.npy"
             )
-        wanted = name if is_named else names[min(len(positional), len(names) - 1)] if names else ""
+        wanted = name or (names[min(len(positional), len(names) - 1)] if names else "")
         read = type_cells(read, owner.spec.owner, wanted, owner.spec.columns_of(wanted))
-        found = {name: read} if is_named else read
+        found = {name: read} if name else read
         if isinstance(found, dict):
             twice = [key for key in found if key in named]
             if twice:

@@ -8,18 +8,21 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from latticework.commands.command_output import UsageError
+from latticework.commands.named_words import read_limits, read_shapes
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.heir import from_heir
 from latticework.models.average_pooling import Pools, check_pools
 from latticework.models.onnx import from_onnx
+from latticework.models.onnx.input_shapes import UnknownNameError
 from latticework.models.pytorch.exported_files import load_exported
 from latticework.models.pytorch.import_pytorch import from_torch
 from latticework.models.sklearn import from_sklearn
 from latticework.models.sklearn.skops_files import load_skops
 from latticework.values.inputs.importable_models import find_importer
 from latticework.values.inputs.keras_models import find_keras_way
-from latticework.values.inputs.reading_budget import ReadingLimits, limits_of
+from latticework.values.inputs.reading_budget import ReadingLimits
 
 
 def load_program(
@@ -36,11 +39,12 @@ def load_program(
     shapes  of inputs and free dimensions of an ONNX model
     limits  of what a file of HEIR or of a model may have us do, such as work=N
     pools   "average": the mean in the place of the largest element of pools of a model
-    raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed;
-            SecurityError for models that are not trusted; as from_onnx, from_torch and from_sklearn
+    raises  UsageError for a name in shapes or limits that there is not; TraceError if there is none of that name, or
+            several and no name, or if the file cannot be executed; SecurityError for models that are not trusted; as
+            from_onnx, from_torch and from_sklearn
     """
     file, _, name = argument.partition(":")
-    path, allowed = Path(file), limits_of(limits or [])
+    path, allowed, extents = Path(file), read_limits(limits), read_shapes(shapes)
     if way := find_keras_way(path):
         raise UserError(way)
     if not path.is_file():
@@ -52,10 +56,15 @@ def load_program(
     wanted: Pools = "average" if check_pools("load_program", pools) else "keep"
     if pools != "keep" and path.suffix not in (".onnx", ".pt2"):
         raise UserError(f"--pools {pools} is for models of ONNX and PyTorch; {path.name} is none: leave it out")
+    if extents and path.suffix != ".onnx":
+        raise UserError(f"--shape is for models of ONNX; {path.name} is none: leave it out")
     if path.suffix == ".mlir":
         return from_heir(path, name or None, limits=allowed)
     if path.suffix == ".onnx":
-        return from_onnx(path, read_shapes(shapes or []), limits=allowed, pools=wanted)
+        try:
+            return from_onnx(path, extents, limits=allowed, pools=wanted)
+        except UnknownNameError as error:
+            raise UsageError(error.message) from None
     if path.suffix == ".pt2":
         return from_torch(_load_exported(path, trust=trust, limits=allowed), limits=allowed, pools=wanted)
     if path.suffix == ".skops":
@@ -107,21 +116,3 @@ def _place(file: str, error: BaseException) -> str:
         return f"{error.filename}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f"{file}:{lines[-1]}" if lines else file
-
-
-def read_shapes(words: list[str]) -> dict[str, Any]:
-    """Shapes by name from words such as x=1,4 and N=1.
-
-    raises  TraceError for others
-    """
-    found: dict[str, Any] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        try:
-            extents = tuple(int(part) for part in text.split(","))
-        except ValueError:
-            extents = ()
-        if not name or not equals or not extents:
-            raise TraceError(f"--shape {word}: give NAME=EXTENTS, such as x=1,3,224,224, or N=1 for a free dimension")
-        found[name] = extents[0] if len(extents) == 1 else extents
-    return found

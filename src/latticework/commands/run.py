@@ -13,6 +13,7 @@ from latticework.commands.command_files import STANDARD, deliver, name, prepare,
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.command_table import RUN_OUTPUT
 from latticework.commands.key_files import DEFAULT_FOLDER, key_file, key_files
+from latticework.commands.named_words import split_name
 from latticework.commands.profile_file import ProfileFile
 from latticework.errors import DtypeError, TraceError, UserError
 from latticework.errors.shown import count_noun
@@ -123,15 +124,15 @@ def results_in(talk: CommandOutput, folder: Path, files: list[Path], *, force: b
 def split_integers(spec: ClientSpec, words: list[str]) -> tuple[list[Path], dict[str, int]]:
     """Files, and run-time integers by name, from words such as `in.lwct` and `n=60`.
 
-    raises  TraceError for an integer that is given twice, DtypeError for what is none
+    raises  UsageError for an unknown name, TraceError for one that is given twice, DtypeError for no whole number
     """
-    names = {i.name for i in spec.inputs if isinstance(i, IndexInput)}
+    names = [i.name for i in spec.inputs if isinstance(i, IndexInput)]
     files: list[Path] = []
     integers: dict[str, int] = {}
     for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or name not in names:
-            files.append(Path(word))
+        name, value = split_name(word, names, "run-time integer")
+        if not name:
+            files.append(Path(value))
         elif name in integers:
             raise TraceError(f"{word}: {name} was given before; give every input once")
         elif not re.fullmatch(r"[-+]?\d+", value):

@@ -15,7 +15,6 @@ import latticework as lw
 from latticework.commands.array_files import read_arrays
 from latticework.errors import FormatError, ShapeError
 from latticework.values.inputs.archives import check_archive
-from latticework.values.inputs.reading_budget import limits_of
 
 HERE = Path(__file__).parents[2] / "cases"
 
@@ -142,12 +141,6 @@ def test_what_is_no_limit_is_refused() -> None:
     for wrong in (0, -1, 1.5, "many", True, None):
         with pytest.raises(lw.UserError, match="work=.*give a whole number from 1 on"):
             lw.ReadingLimits(work=wrong)
-    assert limits_of(["work=5", "depth=7"]) == lw.ReadingLimits(work=5, depth=7)
-    for word in ("work", "work=", "work=x", "speed=3", "work=-1", f"work={'9' * 30}"):
-        with pytest.raises(lw.UserError, match="--limit .*names are work, memory_bytes, depth, file_bytes"):
-            limits_of([word])
-    with pytest.raises(lw.UserError, match="from 1 on"):
-        limits_of(["work=0"])
 
 
 def archive(*entries, method=zipfile.ZIP_DEFLATED):

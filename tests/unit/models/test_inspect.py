@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from latticework import cli
 from latticework.commands.command_table import COMMANDS
-from latticework.commands.programs import load_program, read_shapes
-from latticework.errors import SecurityError, TraceError
+from latticework.commands.programs import load_program
+from latticework.errors import SecurityError
 
 node = helper.make_node
 PROGRAM = """
@@ -128,11 +128,7 @@ def test_a_session_with_an_onnx_file(tmp_path):
     assert np.array_equal(np.array(found["values"])[certain], wanted[certain]) and certain.sum() >= 3
 
 
-def test_shapes_and_trust(tmp_path):
-    assert read_shapes(["x=1,4", "N=2"]) == {"x": (1, 4), "N": 2}
-    for word in ("x", "=3", "x=a"):
-        with pytest.raises(TraceError, match="give NAME=EXTENTS"):
-            read_shapes([word])
+def test_trust(tmp_path):
     (tmp_path / "net.pt2").write_bytes(b"anything")
     with pytest.raises(SecurityError, match="with trust=True it is read"):
         load_program(str(tmp_path / "net.pt2"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_records import DEFAULTS, OPTIONS, PrecisionOptions, is_number, is_whole
 from latticework.compiler.options.techniques import Techniques
 from latticework.errors import PrecisionError, RangeError, SecurityError, TraceError, UserError
+from latticework.errors.near_names import hint_near
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend import Circuit, Program
 from latticework.frontend.heir import HeirProgram
@@ -55,8 +55,7 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
     """
     for name in given:
         if name not in OPTIONS:
-            close = get_close_matches(name, OPTIONS, 1)
-            hint = f"; did you mean {close[0]}=?" if close else ""
+            hint = hint_near(name, OPTIONS, "=")
             raise TypeError(f"compile() got an unexpected keyword argument '{name}'{hint}")
     if not isinstance(program, Program | Circuit):
         if way := find_keras_way(program):

@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from latticework.errors import ShapeError
+from latticework.errors.near_names import hint_near
 from latticework.models.onnx.size_limits import check_size
 from latticework.values.inputs.reading_budget import MOST_SECRET
 
 Extent = int | str  # as the file has it; "" where it says nothing
+
+
+class UnknownNameError(ShapeError):
+    """A shape is given for what is neither an input nor a dimension of one."""
 
 
 def declared_shape(value: Any) -> list[Extent] | None:
@@ -83,13 +88,13 @@ def shape_note(name: str, extents: list[Extent] | None, found: tuple[int, ...]) 
 
 
 def check_names(shapes: Mapping[str, Any], inputs: Sequence[tuple[str, list[Extent] | None]], said: str) -> None:
-    """ShapeError for a name in `shapes` that is neither an input nor a dimension of one."""
+    """UnknownNameError for a name in `shapes` that is neither an input nor a dimension of one."""
     known = {name for name, _ in inputs} | {e for _, extents in inputs for e in extents or [] if isinstance(e, str)}
     for name in shapes:
         if name not in known:
-            raise ShapeError(
-                f"{said}: shapes= names {name!r}, which is no input and no dimension of one; there are "
-                f"{', '.join(sorted(known - {''}))}"
+            raise UnknownNameError(
+                f"{said}: shapes= names {name!r}, which is no input and no dimension of one"
+                f"{hint_near(name, known - {''})}; there are {', '.join(sorted(known - {''}))}"
             )
 
 

@@ -255,18 +255,3 @@ def _from_object(source: Any, who: str, limits: ReadingLimits, unnamed: str) -> 
 def _check_size(size: int, name: str, limits: ReadingLimits) -> None:
     if size > limits.file_bytes:
         raise FormatError(f"{name} has more than {limits.file_bytes} bytes: {limit_remedy('file_bytes')}")
-
-
-def limits_of(words: list[str]) -> ReadingLimits:
-    """Limits from words of a command line such as work=10000000.
-
-    raises  UserError for others
-    """
-    names = [each.name for each in fields(ReadingLimits)]
-    values: dict[str, int] = {}
-    for word in words:
-        name, _, text = word.partition("=")
-        if name not in names or not text.isdecimal() or len(text) > 18:
-            raise UserError(f"--limit {word}: give NAME=NUMBER; names are {', '.join(names)}")
-        values[name] = int(text)
-    return ReadingLimits(**values)

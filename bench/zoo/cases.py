@@ -8,11 +8,13 @@ from bench.zoo.models import (
     cut_networks,
     estimators,
     icalabel,
+    integers,
     lenet,
     minilm,
     resnet20,
     skl2onnx,
     small_cnn,
+    training,
     trees,
 )
 
@@ -28,4 +30,6 @@ ENTRIES: dict[str, ZooEntry] = {
     **lenet.ENTRIES,
     **small_cnn.ENTRIES,
     **cut_networks.ENTRIES,
+    **training.ENTRIES,
+    **integers.ENTRIES,
 }

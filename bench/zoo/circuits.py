@@ -32,14 +32,15 @@ def circuit_stages(
     cost = estimate(model.plan, CostModel.load(table))
     yield "compile", compile_figures(model, cost, seconds, before)
     rows = np.asarray(found.rows)
-    digits = circuit.encoded(rows)
-    clear = np.concatenate([np.atleast_1d(circuit.finished([circuit(row)])) for row in digits])
+    encode, finish = found.encode or circuit.encoded, found.finish or circuit.finished
+    encoded = encode(rows)
+    clear = np.concatenate([np.atleast_1d(finish([circuit(row)])) for row in encoded])
     decided = np.zeros(len(rows), bool)
     right = np.ones(len(rows), bool)
 
     def check(places: slice, sums: Any) -> None:
         decided[places] = True
-        right[places] = circuit.finished(sums) == clear[places]
+        right[places] = finish(sums) == clear[places]
 
     if encrypted:
         client = model.client(threads=threads)
@@ -50,7 +51,7 @@ def circuit_stages(
         for number in range(max(1 + later_runs, encrypted)):
             place = slice(number % len(rows), number % len(rows) + 1)
             started = clock()
-            sent = client.encrypt(digits=digits[place][0])
+            sent = client.encrypt(**{found.encrypted_as: encoded[place][0]})
             middle = clock()
             answer = server(sent)
             ended = clock()
@@ -62,21 +63,21 @@ def circuit_stages(
             "peak": peak_bytes(), "bootstrap": None, "lines": [],
         }  # fmt: skip
         del client, server
-        yield "filled", _filled(found, threads, table, digits, check, clock)
+        yield "filled", _filled(found, threads, table, encoded, check, clock)
     yield "accuracy", _told(found, rows, clear, decided, right)
 
 
-def _filled(found: ZooModel, threads: int, table: str | None, digits: Any, check: Any, clock: Any) -> dict[str, Any]:
+def _filled(found: ZooModel, threads: int, table: str | None, encoded: Any, check: Any, clock: Any) -> dict[str, Any]:
     """As many rows as fill the slots, in one run."""
     model = lw.compile(found.program, cost_table=table, batch="fill", **found.options)
     together = model.plan.client.rows
-    places = slice(0, min(together, len(digits)))
-    given = np.resize(digits, (together, *digits.shape[1:]))
+    places = slice(0, min(together, len(encoded)))
+    given = np.resize(encoded, (together, *encoded.shape[1:]))
     client = model.client(threads=threads)
     server = model.server(client.keygen().public(), threads=threads)
     times = []
     for _ in range(2):
-        sent = client.encrypt(digits=given)
+        sent = client.encrypt(**{found.encrypted_as: given})
         started = clock()
         answer = server(sent)
         times.append(clock() - started)

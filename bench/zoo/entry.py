@@ -16,6 +16,8 @@ class ZooModel:
     program   compiled with these options, on `calibrate`
     rows      others like these, and  labels  of them, if there are any
     itself    of circuits, what the model of which they were made says of rows
+    encode    of circuits, rows as their input `encrypted_as` takes them, and  finish  decrypted results as `itself`
+              gives them; of circuits made of trees these are the circuit's own
     """
 
     program: Any
@@ -24,6 +26,9 @@ class ZooModel:
     labels: Any = None
     options: dict[str, Any] = field(default_factory=dict)
     itself: Callable[[Any], Any] | None = None
+    encode: Callable[[Any], Any] | None = None
+    finish: Callable[[Any], Any] | None = None
+    encrypted_as: str = "digits"
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Kind:
     needs: str = ""
 
 
-SMALL, LARGE = "zoo-20-2026-11-28.json", "zoo-18-2026-11-27.json"
+SMALL, LARGE, LOOPS = "zoo-20-2026-11-28.json", "zoo-18-2026-11-27.json", "zoo-21-2026-11-28.json"
 KINDS = (
     Kind("logistic regression, 30 raw columns", "logistic", SMALL),
     Kind("100 boosted trees, exact (BFV)", "boosting-exact", SMALL),
@@ -47,6 +47,8 @@ KINDS = (
     Kind("the same with max-pools", "cnn-max", SMALL),
     Kind("ResNet-20 on digits", "resnet20", LARGE, "--digits FILE.npz"),
     Kind("a transformer layer (MiniLM)", "minilm", LARGE),
+    Kind("training: logistic regression, 256 rows, 8 turns", "training", LOOPS),
+    Kind("highest of eight 16-bit bids, exact (BFV)", "highest-bid", LOOPS),
 )
 
 

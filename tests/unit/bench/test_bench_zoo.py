@@ -156,3 +156,19 @@ def test_digits_are_asked_for_where_a_model_is_trained_on_them():
         done = CliRunner().invoke(app, ["--only", asked])
         words = " ".join(done.output.replace("│", " ").split())  # whatever the lines of the frame break
         assert done.exit_code == 2 and "give --digits" in words
+
+
+def test_an_integer_circuit_is_measured_as_trees_are():
+    @lw.circuit
+    def larger(bids: lw.bits(3, 2)):
+        return (bids[0] > bids[1]) * bids[0] + (bids[0] <= bids[1]) * bids[1]
+
+    rows = np.array([[1, 5], [7, 2], [3, 3]])
+    model = ZooModel(
+        larger, None, rows, options={"scheme": "bfv", "insecure": True}, itself=lambda x: x.max(1),
+        encode=np.asarray, finish=np.asarray, encrypted_as="bids",
+    )  # fmt: skip
+    found = dict(circuit_stages(model, 2, 1, None, 1))
+    columns = {each["name"]: each for each in found["accuracy"]["columns"]}
+    assert columns["encrypted"]["agreement"] == columns["grid"]["agreement"] == 1.0
+    assert columns["encrypted"]["rows"] == 3 and found["filled"]["rows"] > 3

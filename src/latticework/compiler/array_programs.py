@@ -58,7 +58,8 @@ from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings
 from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.schema import ClientSpec, Plan
 
-LEAST_MARGIN = 0.02  # where functions would not do with the levels of an old model's by the usual one
+NARROW = 2  # reaches of functions by less than their margin come after so many
+NARROW_MARGINS = (0.02, 0.01)  # where functions would not do with the levels of an old model's by the usual one
 SHARES = (SHARE, 0.85, 0.97)  # of the budget for errors, for functions that have the levels of an old model's
 
 
@@ -89,6 +90,14 @@ class ArrayLowering(Lowering):
     """A program on arrays, with polynomials in the place of its functions."""
 
     sampled: SampledProgram
+
+    def narrow(self) -> ArrayLowering | None:
+        """The same with functions that reach less far beyond calibration, and leave more of the errors for noise."""
+        if self.old is None or not self.traced.fitted:
+            return None
+        with suppress(UserError):
+            return replace(self, traced=_approximate(self.sampled, self.options, self.traced.narrowed + 1))
+        return None
 
     def to_vectors(self) -> Vectors:
         """Lay the tensors out for the least time; where an old model has what its client sends, as that does."""
@@ -162,7 +171,7 @@ class ArrayLowering(Lowering):
     @property
     def kept_notes(self) -> tuple[str, ...]:
         """Sentences on what was relaxed so that the program fits the old parameters."""
-        if not self.traced.is_narrow:
+        if not NARROW <= self.traced.narrowed < NARROW + len(NARROW_MARGINS):
             return ()
         margin = self.options.expert.margin
         return (f"functions are approximated less far beyond calibration than margin={margin:g} says: levels are few",)
@@ -209,8 +218,11 @@ def sample_program(program: Program, options: CompileOptions) -> SampledProgram:
     return SampledProgram(program, module, stages, data, samples + later, len(samples), feedback, axis)
 
 
-def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProgram:
-    """The program with polynomials in the place of its functions; a warning where degrees that it gives lose much."""
+def _approximate(sampled: SampledProgram, options: CompileOptions, narrowed: int = 0) -> TracedProgram:
+    """The program with polynomials in the place of its functions; a warning where degrees that it gives lose much.
+
+    narrowed  as of `_approximate_like`, where there is an old model
+    """
     program, module, data = sampled.program, sampled.module, sampled.data
     old = None if options.like is None else OldModel(options.like.plan)
     with user_line(program.loc):
@@ -225,7 +237,7 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
             if old is None:
                 traced = approximate(options=options, degrees=degrees)
             else:
-                traced = _approximate_like(approximate, options, degrees, old)
+                traced = _approximate_like(approximate, options, degrees, old, narrowed)
         except FunctionsTooDeepError as error:
             if old is not None:
                 raise LevelError(f"{error.message}; or {LEAVE_OUT}", at=error.at) from None
@@ -237,25 +249,34 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
 
 
 def _approximate_like(
-    approximate: Callable[..., TracedProgram], options: CompileOptions, degrees: DegreeOptions, old: OldModel
+    approximate: Callable[..., TracedProgram],
+    options: CompileOptions,
+    degrees: DegreeOptions,
+    old: OldModel,
+    narrowed: int,
 ) -> TracedProgram:
     """Approximate functions by polynomials that spend the levels of an old model's; if need be for more of the errors.
 
-    Then no further beyond calibration than the old model's reach, then by a small margin, which the plan says. Where
+    Then no further beyond calibration than the old model's reach, then by small margins, which the plan says. Where
     that is not enough they take what levels they need: others may do with less.
+
+    narrowed  how many of these reaches are left out, as noise had no room beside what functions take by them
     """
     least = replace(degrees, least=tuple(old.degrees()))
     within = replace(least, intervals=old.intervals())
-    narrow = options.override(margin=min(options.expert.margin, LEAST_MARGIN))
-    ways = [
-        *((options, replace(least, share=share)) for share in SHARES[:2]),
-        *((options, replace(within, share=share)) for share in SHARES[:1]),
-        *((narrow, replace(least, share=share)) for share in SHARES),
+    margins = (min(options.expert.margin, margin) for margin in NARROW_MARGINS)
+    reaches = [
+        (options, least, SHARES[:2]),
+        (options, within, SHARES[:1]),
+        *((options.override(margin=margin), least, SHARES) for margin in margins),
     ]
-    for number, (asked, each) in enumerate(ways):
-        with suppress(PrecisionError, FunctionsTooDeepError):
-            return replace(approximate(options=asked, degrees=each), is_narrow=number >= 2)
-    return approximate(options=options, degrees=degrees)
+    for number, (asked, each, shares) in enumerate(reaches):
+        for share in shares if number >= narrowed else ():
+            with suppress(PrecisionError, FunctionsTooDeepError):
+                return replace(approximate(options=asked, degrees=replace(each, share=share)), narrowed=number)
+    if narrowed:
+        raise PrecisionError("compile: functions are not precise enough by polynomials that reach less far")
+    return replace(approximate(options=options, degrees=degrees), narrowed=len(reaches))
 
 
 def _old_limits(old: OldModel) -> LevelLimits:

@@ -2,7 +2,8 @@
 
 Ways to plan the vectors are tried in order. First as the old client file says: inputs at its levels and in its ranges,
 outputs ended at its levels; if all that it states holds of the plan, that is taken, and the client file stays. Else the
-program lies as low as it can, where keys of the old model serve it, with ranges of its own.
+program lies as low as it can, where keys of the old model serve it, with ranges of its own. Where that is too noisy,
+outputs are computed as large as the lowest level has room for: the scale is given, and noise a smaller part of them.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from math import ceil, floor, log2
 
 from latticework.compiler.levels import spending
 from latticework.compiler.levels.depth import input_levels
+from latticework.compiler.levels.public_factors import SMALL
 from latticework.compiler.precision import HEADROOM_MARGIN, PrecisionSearch, Trial, room_above_scale
 from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.retraining.same_client import find_differences, find_missing
@@ -35,13 +38,31 @@ def plan_like(search: PrecisionSearch, old: OldModel, describe: Callable[[Client
     raises    LevelError or PrecisionError where it does not do, with what to relax
     """
     check_levels(search, old)
+    refused: list[UserError] = []
+    usual = chain(_ways_as_stated(search, old), _ways_at_bottom(search, old, _forms(search, old)))
+    for ways in (usual, _ways_at_bottom(search, old, _full_forms(search, old))):
+        plan = _plan_keeping_most(ways, old, describe, refused)
+        if plan is not None:
+            return plan
+    raise refused[0]
+
+
+def _plan_keeping_most(
+    ways: Iterator[PrecisionSearch],
+    old: OldModel,
+    describe: Callable[[ClientSpec], ClientSpec],
+    refused: list[UserError],
+) -> Plan | None:
+    """The first plan that keeps the client file of an old model, or else one that keeps most keys; None if none does.
+
+    refused  gets why others are no plans
+    """
     best: tuple[int, Plan] | None = None
-    refused: UserError | None = None
-    for each in (*_ways_as_stated(search, old), *_ways_at_bottom(search, old)):
+    for each in ways:
         try:
             plan = _plan_on(each, old)
         except UserError as error:
-            refused = refused or error
+            refused.append(error)
             continue
         client = describe(plan.client)
         if not find_differences(old.client, client):
@@ -51,10 +72,7 @@ def plan_like(search: PrecisionSearch, old: OldModel, describe: Callable[[Client
             best = missing, plan
         if not missing and not each.vectors.stated:
             break
-    if best is None:
-        assert refused is not None
-        raise refused
-    return best[1]
+    return None if best is None else best[1]
 
 
 def plan_as_stated(search: PrecisionSearch, old: OldModel, describe: Callable[[ClientSpec], ClientSpec]) -> Plan | None:
@@ -114,9 +132,9 @@ def _ways_as_stated(search: PrecisionSearch, old: OldModel) -> Iterator[Precisio
             yield from _timings(replace(search, vectors=given))
 
 
-def _ways_at_bottom(search: PrecisionSearch, old: OldModel) -> Iterator[PrecisionSearch]:
+def _ways_at_bottom(search: PrecisionSearch, old: OldModel, forms: Iterator[Vectors]) -> Iterator[PrecisionSearch]:
     """Searches whose vectors start as low as they can: a key serves all levels below the one that it is made for."""
-    for vectors in _forms(search, old):
+    for vectors in forms:
         spare = old.levels - vectors.depth
         if spare:
             starts = tuple(level - spare for level in input_levels(vectors.flat or vectors.module))
@@ -129,11 +147,27 @@ def _forms(search: PrecisionSearch, old: OldModel) -> Iterator[Vectors]:
     after them with large ones computed smaller, where the lowest level has no room for them."""
     vectors, sizes = search.vectors, search.magnitudes
     enlarged = with_small_outputs(vectors, sizes, search.options.on_event)
-    most = BELOW * 2.0 ** floor(log2(room_above_scale(old.chain))) / HEADROOM_MARGIN
+    most = _most_output(old)
     forms = [vectors] if enlarged is vectors else [enlarged, vectors]
     if max(sizes) > most and vectors.residual is None:
         forms.append(with_smaller_outputs(vectors, sizes, most))
     yield from (each for each in forms if each.depth <= old.levels)
+
+
+def _full_forms(search: PrecisionSearch, old: OldModel) -> Iterator[Vectors]:
+    """The vectors with outputs that fill the lowest level, if that takes no level more than the chain has.
+
+    They keep the whole margin that programs with parameters of their own have: half of the modulus is for signs.
+    """
+    vectors, most = search.vectors, _most_output(old) / 2
+    if vectors.residual is None and not any(0.0 < size < SMALL for size in search.magnitudes):
+        full = with_smaller_outputs(vectors, search.magnitudes, most, fill=True)
+        yield from [full] if full.depth <= old.levels else []
+
+
+def _most_output(old: OldModel) -> float:
+    """The largest magnitude of an output's vector that the lowest level has room for."""
+    return BELOW * 2.0 ** floor(log2(room_above_scale(old.chain))) / HEADROOM_MARGIN
 
 
 def _timings(search: PrecisionSearch) -> Iterator[PrecisionSearch]:

@@ -14,7 +14,7 @@ are the same for all. They ask it for vectors, and plan them:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from typing import Any
 
@@ -204,8 +204,19 @@ def plan_quickest(compilation: Compilation) -> Compilation:
 
 
 def plan_lowered(compilation: Compilation) -> Compilation:
-    """Plan a program that its front end has read."""
-    return plan_with_bootstraps(plan_without_bootstraps(compilation))
+    """Plan a program that its front end has read.
+
+    What is too noisy on the parameters of an old model is tried with functions that leave more room for noise.
+    """
+    try:
+        return plan_with_bootstraps(plan_without_bootstraps(compilation))
+    except PrecisionError:
+        narrow = compilation.lowering.narrow()
+        if narrow is None:
+            raise
+        with suppress(UserError):
+            return plan_lowered(compilation.anew(narrow))
+        raise
 
 
 def finish_model(compilation: Compilation) -> Model:

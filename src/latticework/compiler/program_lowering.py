@@ -150,6 +150,10 @@ class Lowering(ABC):
         """The same with linear recurrences as matrices; None if it has none."""
         return None
 
+    def narrow(self) -> Lowering | None:
+        """The same with functions that leave more of the errors for noise, where parameters are given; else None."""
+        return None
+
     def silent(self) -> Lowering:
         """The same, without anybody who is told of passes."""
         return replace(self, options=self.options.override(on_event=None))

@@ -37,7 +37,7 @@ class TracedProgram:
     feedback  numbers of outputs that are an input of the next run -> the number of that input
     stand_ins  the functions themselves, and the polynomials that took their places
     forms      arguments of these functions that clients can hold within their ranges
-    is_narrow  they are approximated by a smaller margin than was asked for, as the levels of an old model's are few
+    narrowed   how often they are approximated less far beyond calibration, as the levels of an old model's are few
     num_given  samples that runs one after the other start from; those after them are what is fed later
     """
 
@@ -51,7 +51,7 @@ class TracedProgram:
     num_given: int | None = None
     stand_ins: tuple[StandIn, ...] = ()
     forms: tuple[CheckedForm, ...] = ()
-    is_narrow: bool = False
+    narrowed: int = 0
 
     @property
     def is_lossy(self) -> bool:

@@ -37,15 +37,18 @@ def to_copies(
     sizes: Sequence[float] = (),
     whole: Collection[int] = (),
     most: float = inf,
+    *,
+    fill: bool = False,
 ) -> Module:
     """Loops that spend levels as copies, and public factors where they spend the fewest levels.
 
     sizes  largest magnitude of every output, where some are small
     whole  numbers of outputs that are to have no scale of their own
-    most   magnitude of their vectors
+    most   magnitude of their vectors;  fill  whether they are to be that large
     """
     copied = run_passes(module, UNROLLING_PASSES, on_event=on_event) if unroll.has_loops(module) else module
-    flat = run_passes(copied, (public_factors.factor_pass(sizes, whole=whole, most=most), dce.PASS), on_event=on_event)
+    factors = public_factors.factor_pass(sizes, whole=whole, most=most, fill=fill)
+    flat = run_passes(copied, (factors, dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
 
@@ -78,12 +81,12 @@ def with_small_outputs(
     return replace(vectors, flat=flat, depth=program_depth(flat, once=keep_loops))
 
 
-def with_smaller_outputs(vectors: Vectors, sizes: Sequence[float], most: float) -> Vectors:
+def with_smaller_outputs(vectors: Vectors, sizes: Sequence[float], most: float, *, fill: bool = False) -> Vectors:
     """Vectors whose outputs are at most so large, and read by a smaller scale.
 
-    sizes  largest magnitude of every output
+    sizes  largest magnitude of every output;  fill  whether smaller ones are made that large, and read by a larger one
     """
-    flat = to_copies(vectors.module, None, sizes, vectors.feedback, most)
+    flat = to_copies(vectors.module, None, sizes, vectors.feedback, most, fill=fill)
     return replace(vectors, flat=flat, depth=program_depth(flat))
 
 

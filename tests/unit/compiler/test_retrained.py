@@ -133,6 +133,19 @@ def test_a_model_that_needs_more_levels_is_refused_with_what_to_relax(logistic):
         compile_again(likely, logistic, weights=(40 * WEIGHTS,))
 
 
+def test_what_is_too_noisy_is_computed_larger_by_functions_that_reach_less_far(logistic):
+    weights = 1.1 * WEIGHTS
+    new = compile_again(likely, logistic, weights=(weights,), precision_bits=12.5)
+    (scale,), kept = [o.scale for o in new.plan.client.outputs], new.plan.kept
+    assert new.plan.chain == logistic.plan.chain and not kept.new_keys and "margin=0.1" in kept.notes[0]
+    assert scale > 1.05 * new.plan.chain.main.scales[0]
+    assert 4 * new.plan.client.outputs[0].magnitude * scale < new.plan.chain.modulus(0) / 2  # the usual room
+    client = new.client()
+    got = client.decrypt(new.server(client.keygen().public())(client.encrypt(ROWS[5])))
+    off = np.abs(got.reveal() - 1 / (1 + np.exp(-(ROWS[5] @ weights)))).max()
+    assert off <= got.error_bound <= 2**-12.5
+
+
 def test_fewer_levels_run_on_the_old_chain(logistic):
     new = compile_again(scores, logistic)
     assert new.plan.chain == logistic.plan.chain and new.plan.kept.new_keys == 0

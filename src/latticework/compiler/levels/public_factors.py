@@ -35,7 +35,12 @@ ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which woul
 
 
 def factor_pass(
-    sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Collection[int] = (), most: float = inf
+    sizes: Sequence[float] = (),
+    *,
+    in_loops: bool = False,
+    whole: Collection[int] = (),
+    most: float = inf,
+    fill: bool = False,
 ) -> Pass[object]:
     """The pass.
 
@@ -44,19 +49,21 @@ def factor_pass(
               the ends of an iteration
     whole     numbers of outputs that are to have no scale of their own
     most      largest magnitude that vectors of outputs may have: larger ones are made smaller before they are read
+    fill      whether smaller ones are made as large as that, too: noise is a smaller part of them
     """
     return Pass(
-        "place-constants", lambda module, _cost: _place_factors(module, sizes, whole, most, in_loops=in_loops),
+        "place-constants",
+        lambda module, _cost: _place_factors(module, sizes, whole, most, in_loops=in_loops, fill=fill),
         reads=("vec", "loop"), writes=WRITTEN,
     )  # fmt: skip
 
 
 def _place_factors(
-    module: Module, sizes: Sequence[float], whole: Collection[int], most: float, *, in_loops: bool
+    module: Module, sizes: Sequence[float], whole: Collection[int], most: float, *, in_loops: bool, fill: bool
 ) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
-    placer = _FactorPlacer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST, most)
+    placer = _FactorPlacer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST, most, fill)
     emitter = placer.scaling.emitter(body)
     for value in module.inputs:
         new = body.add_arg(value.type, value.origin)
@@ -79,12 +86,13 @@ class _FactorPlacer:
     """Old values as (number, new value); public operands; how new values take factors in.
 
     least  number that waits
-    most   magnitude of an output's vector
+    most   magnitude of an output's vector;  fill  whether it is to be that large
     """
 
     scaling: Scaling
     least: float
     most: float
+    fill: bool
     values: dict[Value, tuple[float, Value]] = field(default_factory=dict)
     public: dict[Value, float | ConstRef] = field(default_factory=dict)
 
@@ -274,12 +282,13 @@ class _FactorPlacer:
         """An output, whose number is left to the scale that it is read by where nothing takes it in.
 
         A small one would drown in noise: what made it is scaled up, and its number is small. A large one that there is
-        no room for is scaled down.
+        no room for is scaled down; to fill the room, any other up.
         """
         number, new = self.values[value]
         is_large = size > self.most * abs(number)
-        if 0.0 < size < SMALL * abs(number) or is_large:
-            factor = abs(number) / size * (self.most if is_large else 1.0) * ODD
+        is_bound = is_large or self.fill
+        if 0.0 < size < (self.most if self.fill else SMALL) * abs(number) or is_large:
+            factor = abs(number) / size * (self.most if is_bound else 1.0) * ODD
             strategy = self.scaling.inside(new, factor, emitter)
             if strategy is not None:
                 return emitter.create("vec.label", [strategy.make()], {"factor": number / factor}).result

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 from typer.testing import CliRunner
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from latticework.cli import app
 from latticework.commands.machine import health
 from latticework.schemes import ckks
+from latticework.values.extension import _core
 
 
 def run(*arguments):
@@ -61,6 +63,21 @@ def test_all_kernels_of_this_processor_are_checked():
     here = [name for name, is_here in health.list_kernels().items() if is_here]
     assert health.check_kernels(here) == dict.fromkeys(here, "")
     assert here[-1] == "ref"
+
+
+def test_a_processor_with_none_of_the_instructions_is_told_which_they_are(monkeypatch):
+    names = [name for name, _ in _core.backend_variants("cpu")]
+    monkeypatch.setattr(health, "_core", SimpleNamespace(
+        backend_names=lambda: ["ref"],
+        backend_variants=lambda of: [(name, False) for name in names if of == "cpu"],
+        driver_devices=_core.driver_devices,
+    ))  # fmt: skip
+    monkeypatch.setattr(health, "list_devices", dict)
+    lines = run().output.splitlines()
+    (first,) = (n for n, line in enumerate(lines) if line.endswith("kernels      ref (the fastest here)"))
+    shown = [line.split()[0] for line in lines[first + 1 :] if line.endswith("does not run on this processor")]
+    assert shown == [*names, "cpu"]
+    assert "portable integers alone" in lines[first + 1 + len(shown)]
 
 
 def test_requirements_are_read_with_and_without_extras(monkeypatch):

@@ -66,7 +66,7 @@ def _installation_lines(facts: dict[str, Any]) -> list[str]:
         ("latticework", facts["version"]),
         ("Python", f"{facts['python']}, {machine['system']} on {machine['architecture']}"),
         ("machine", f"{machine['cpu']}; {machine['cores']} cores, {machine['memory_gb']} GiB"),
-        ("kernels", f"{here[0]} (the fastest here); also {', '.join(here[1:])}"),
+        ("kernels", "; also ".join([f"{here[0]} (the fastest here)", *([", ".join(here[1:])] if here[1:] else [])])),
         *(("", f"{name} does not run on this processor") for name, is_here in kernels.items() if not is_here),
     ]
     if here[0] == PORTABLE:

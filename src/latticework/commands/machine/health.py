@@ -62,7 +62,7 @@ def _size(path: Path) -> int:
 def list_kernels() -> dict[str, bool]:
     """Backend of the host, or one of its sets of instructions -> whether this processor has it; the fastest first."""
     names = _core.backend_names()
-    variants = {name: here for of in HOST if of in names for name, here in _core.backend_variants(of)}
+    variants = {name: here for of in HOST for name, here in _core.backend_variants(of)}
     return {**variants, **{name: name in names for name in HOST if name not in variants}}
 
 

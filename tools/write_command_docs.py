@@ -1,8 +1,9 @@
-"""Write what commands, options and exit statuses there are into docs/command-line.md.
+"""Write what commands, options, exit statuses and fields of JSON there are into docs/command-line.md.
 
     python tools/write_command_docs.py [--check]
 
-Between `<!-- options of NAME -->` and `<!-- end -->` the page holds what the command itself says with --help. With
+Between `<!-- options of NAME -->` and `<!-- end -->` the page holds what the command itself says with --help, and with
+--json. With
 --check nothing is written; exit status 1 if the page says something else.
 """
 
@@ -14,9 +15,13 @@ from pathlib import Path
 
 from latticework.commands.command_output import EXIT_STATUS
 from latticework.commands.command_table import COMMANDS, CommandOption
+from latticework.commands.json_fields import EVERY, FAULT, FIELDS, Fields
+from latticework.report import as_json
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "command-line.md"
-PART = re.compile(r"(<!-- (exit statuses|commands|options of (\w+)) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+PART = re.compile(
+    r"(<!-- (exit statuses|commands|fields|fields of reports|options of (\w+)) -->\n)(.*?)(<!-- end -->)", re.DOTALL
+)
 
 
 def cell(text: object) -> str:
@@ -62,6 +67,21 @@ def options_of(name: str) -> str:
     return "\n".join([*lines, *(f"- {', '.join(names)}: as of `{first}`." for first, names in shared.items())])
 
 
+def list_fields(fields: Fields) -> str:
+    """Fields of JSON as a list, those of an object below it."""
+    lines = []
+    for path, text in fields.items():
+        *objects, name = re.split(r"(?:\[\]|\{\})?\.", path)
+        lines.append(f"{'  ' * len(objects)}- `{name}`: {text}")
+    return "\n".join(lines)
+
+
+def report_fields() -> str:
+    """The fields of a report, as the module that writes them says."""
+    _, text = (as_json.__doc__ or "").split("\n\n  format ", 1)
+    return f"```text\n  format {text.rstrip()}\n```"
+
+
 def commands() -> str:
     """The overview, with links to the options of each."""
     lines = (f"| [`{name}`](#{name}) | {cell(command.help)} |" for name, command in COMMANDS.items())
@@ -77,9 +97,18 @@ def exit_statuses() -> str:
 def written(page: str) -> str:
     """A page with its generated parts as they should be."""
 
+    parts = {
+        "commands": commands,
+        "exit statuses": exit_statuses,
+        "fields of reports": report_fields,
+        "fields": lambda: list_fields(EVERY | FAULT),
+    }
+
     def part(found: re.Match[str]) -> str:
         name = found[3]
-        text = options_of(name) if name else commands() if found[2] == "commands" else exit_statuses()
+        text = parts[found[2]]() if name is None else options_of(name)
+        if name in FIELDS:
+            text += f"\n\nJSON:\n\n{list_fields(FIELDS[name])}"
         return f"{found[1]}\n{text}\n\n{found[5]}"
 
     return PART.sub(part, page)

@@ -27,7 +27,8 @@ RNG = np.random.default_rng(0)
 DATA, WEIGHTS = RNG.uniform(-1, 1, (16, 4)), RNG.uniform(-1, 1, (4, 3))
 HEIR = Path(__file__).parents[1] / "data" / "heir" / "dot.mlir.gz"
 SMALL = {"ring_degree": 2048, "insecure": True, "progress": False}
-UNNAMED = ("by_kind", "outputs", "columns")  # objects whose keys are data: kinds of work, names of results and inputs
+# Objects whose keys are data: kinds of work, names of results, inputs, kernels, devices and packages, and paths.
+UNNAMED = ("by_kind", "outputs", "columns", "kernels", "wrong", "devices", "packages", "caches")
 SOURCE = """
 import latticework as lw
 
@@ -64,12 +65,20 @@ COMMANDS = (
     "explain out.lwct",
     "inspect g.py",
     f"accuracy f.py --data data.npy --labels labels.npy {MORE} --encrypted 1 --simulated 4",
+    f"quote f.py {MORE}",
+    "keygen m.lwclient --insecure --add",
+    "addkeys m.lwplan keys/evaluation.lwkeys",
+    "export m.lwplan exported",
+    "new circuit project",
+    "doctor --folder keys",
+    "doctor --folder .",
     "version",
     "completion bash",
     "explain nothing.lwct",
 )
 
 
+@lru_cache(maxsize=1)
 def collect() -> Entries:
     """`run --json key_traffic.loads  key`; `report timeline[].seconds  key`."""
     found: dict[str, set[str]] = {}
@@ -107,12 +116,13 @@ def _session() -> Iterator[tuple[str, Any]]:
         np.save("wide.npy", np.stack([DATA[0], 9 * DATA[1]]))
         Path("results").mkdir()
         Path("dot.mlir").write_bytes(gzip.decompress(HEIR.read_bytes()))
+        Path("cut.lwct").write_bytes(b"LATTICE")
         _decided_model().save("decided.lwplan")
         _decided_model().client().save("decided.lwclient")
         for command in COMMANDS:
             told = json.loads(run.invoke(cli.app, [*command.split(), "--json", "-v"]).stdout)
-            name = f"{told['command']} --json" if told["ok"] else "a fault --json"
-            if told["ok"] == ("nothing" in command):
+            name = "a fault --json" if "error" in told else f"{told['command']} --json"
+            if ("error" in told) != ("nothing" in command):
                 raise AssertionError(f"latticework {command}: {told}")
             for part in ("report", "accuracy", "memory"):  # told apart: the same as in the files of reports
                 if isinstance(told.get(part), dict):

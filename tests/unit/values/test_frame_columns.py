@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import ColumnsError, DtypeError, FormatError
+from latticework.errors import ColumnsError, DtypeError, FormatError, ShapeError
 from latticework.plan.client_steps import Affine, Given, OwnerArray, OwnerStages, Piece, Prepared
 from latticework.plan.files.check_file import check_client
 from latticework.plan.files.serialise import read_client, write_client
@@ -18,7 +18,7 @@ from sklearn.compose import ColumnTransformer  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import MinMaxScaler, StandardScaler  # noqa: E402
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler  # noqa: E402
 
 NAMES = ["age", "dose", "weight"]
 OTHER = ["weight", "dose", "age"]
@@ -379,3 +379,24 @@ def test_exact_trees_are_for_bfv():
     fitted = DecisionTreeClassifier(max_depth=2).fit(x, x[:, 0] > 0)
     with pytest.raises(lw.UserError, match="give scheme='bfv'"):
         lw.compile(lw.from_sklearn(fitted, "predict", trees="exact", samples=x))
+
+
+@pytest.mark.parametrize("estimator", ["numbers", "cells"])
+def test_one_row_by_itself_is_told_how_to_be_given(estimator):
+    frame = FRAME.assign(wing=np.where(FRAME.age > 0, "left", "right"))
+    if estimator == "numbers":
+        frame, fit = frame[NAMES], fitted()
+    else:
+        first = ColumnTransformer([("a", StandardScaler(), NAMES), ("b", OneHotEncoder(), ["wing"])])
+        fit = make_pipeline(first, linear_model.LogisticRegression()).fit(frame, CLASSES)
+    model = compiled(lw.from_sklearn(fit), calibrate=frame)
+    client = model.client(threads=1, allow_insecure=True)
+    server = model.server(client.keygen().public(), threads=1)
+    for given in (frame.iloc[0], frame.iloc[0].to_numpy()):
+        for door in (client.encrypt, client.check, model.simulate):
+            with pytest.raises(ShapeError, match=r"one row keeps its axis of rows: give rows\[:1\], of .*iloc\[:1\]"):
+                door(given)
+    with pytest.raises(ColumnsError, match=r"one row as a dictionary; give a list of rows, \[row\]"):
+        client.encrypt(frame.iloc[0].to_dict())
+    for given in (frame.iloc[:1], [frame.iloc[0].to_dict()]):
+        assert client.decrypt(server(client.encrypt(given))).reveal() == fit.predict(frame.iloc[:1])

@@ -40,6 +40,7 @@ from latticework.values.inputs.foreign_arrays import (
     is_one_array,
     is_tensor,
     own_copy,
+    say_one_row,
     with_dense_rows,
 )
 
@@ -223,7 +224,8 @@ def check_shape(
     if declared != given:
         hint = ""
         if int(np.prod(declared)) == int(np.prod(given)):
-            hint = f": reshape it to {declared}"
+            one_row = say_one_row(given, declared)
+            hint = f": reshape it to {declared}" + (f" ({one_row})" if one_row else "")
         elif len(given) == len(declared) and given[1:] == declared[1:]:
             hint = f": give {declared[0]} at a time"
         raise ShapeError(

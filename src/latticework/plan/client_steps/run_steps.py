@@ -12,7 +12,7 @@ import numpy as np
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.plan.client_steps.stages import Finished, Given, OwnerStages, Prepared, Steps, joined_shape
 from latticework.plan.client_steps.step import Array, Bounded, Shape, Span, UnfitValueError
-from latticework.values.inputs.foreign_arrays import as_array, as_cells, find_loss
+from latticework.values.inputs.foreign_arrays import as_array, as_cells, find_loss, say_one_row
 
 MAX_SPANNED = 1 << 20
 ROUNDING = 2.0**-44  # of float64 in these steps, relative
@@ -76,7 +76,11 @@ def raw_array(program: str, given: Given, value: Any) -> Array:
     is_rows = 0 < array.ndim == len(given.shape) and array.shape[1:] == given.shape[1:]
     is_stack = array.ndim == len(given.shape) + 1 and array.shape[1:] == given.shape
     if not array.size or not (array.shape == given.shape or is_rows or is_stack):
-        raise ShapeError(f"{where} has shape {array.shape}; the program takes {given.shape}{_or_rows(given.shape)}")
+        one_row = say_one_row(array.shape, given.shape)
+        raise ShapeError(
+            f"{where} has shape {array.shape}; the program takes {given.shape}"
+            + (f"; {one_row}" if one_row else _or_rows(given.shape))
+        )
     return array
 
 

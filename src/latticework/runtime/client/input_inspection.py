@@ -16,7 +16,7 @@ from latticework.runtime.client.user_names import fitting_arguments, in_argument
 from latticework.runtime.exchange.input_errors import Misfits, in_users_terms, replace_misfits
 from latticework.runtime.exchange.integers import check_integer
 from latticework.runtime.exchange.row_batches import Extent, extent_of, has_rows, in_runs
-from latticework.values.inputs.foreign_arrays import as_array, find_loss
+from latticework.values.inputs.foreign_arrays import as_array, find_loss, say_one_row
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def _fitting(
             raise DtypeError(
                 f"{where} is a {type(value).__name__} of rows of different lengths; give an array"
             ) from None
-        coding.check_dtype(where, array)
+        if not say_one_row(array.shape, spec.shape):  # a series of several types holds objects: its shape says more
+            coding.check_dtype(where, array)
         extent_of(program, spec, array.shape)
         fitting, misfits = coding.fitting(spec, array, has_rows(program, spec, array))
         found += misfits

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from latticework.errors import FormatError, ShapeError
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.schema.schema import ClientSpec, SecretInput
+from latticework.values.inputs.foreign_arrays import say_one_row
 
 Array = npt.NDArray[Any]
 
@@ -85,6 +86,8 @@ def extent_of(spec: ClientSpec, wanted: SecretInput, shape: tuple[int, ...]) -> 
 
 
 def _remedy(spec: ClientSpec, wanted: SecretInput, shape: tuple[int, ...], *, fits: bool) -> str:
+    if one_row := say_one_row(shape, wanted.shape):
+        return f"; {one_row}"
     if np.prod(shape, dtype=int) == np.prod(wanted.shape, dtype=int):
         return f"; reshape it to {wanted.shape}"
     stack = f"a stack (runs, {', '.join(map(str, wanted.shape))})" if wanted.shape else "a list of numbers, one a run"

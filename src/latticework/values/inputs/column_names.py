@@ -53,6 +53,8 @@ def in_order(data: Any, names: Names, label: str, *, is_part: bool = False) -> A
         if names and data and all(isinstance(row, dict) for row in data):
             return _of_dictionaries(data, names, label, is_part=is_part)
         return data
+    if isinstance(data, dict) and names and set(names) <= set(map(str, data)):
+        raise ColumnsError(f"{label} is one row as a dictionary; give a list of rows, [row]")
     labels = frame_labels(data)
     is_frame = labels is not None
     if labels is None and names:
@@ -78,7 +80,7 @@ def in_order(data: Any, names: Names, label: str, *, is_part: bool = False) -> A
 
 
 def _of_dictionaries(rows: list[Any] | tuple[Any, ...], names: Names, label: str, *, is_part: bool) -> Any:
-    """Rows that are dictionaries by column, as an array of cells."""
+    """Rows that are dictionaries by column, as an array of numbers, or of cells."""
     for number, row in enumerate(rows):
         texts = tuple(map(str, row))
         if not set(names) <= set(texts) or not (is_part or len(texts) == len(names)):
@@ -87,7 +89,8 @@ def _of_dictionaries(rows: list[Any] | tuple[Any, ...], names: Names, label: str
     for number, row in enumerate(rows):
         by_name = {str(name): cell for name, cell in row.items()}
         cells[number] = [by_name[name] for name in names]
-    return cells
+    is_numeric = all(isinstance(cell, int | float | np.number | np.bool_) for cell in cells.flat)
+    return np.array(cells.tolist()) if is_numeric else cells
 
 
 def take_columns(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -14,6 +15,17 @@ from latticework.values.inputs.machine_memory import free_bytes
 
 _TOLD = ("dtype", "layout", "device")  # of tensors that cannot be read
 _NUMERIC = "biufc"  # kinds of dtypes, which extension dtypes of pandas have too
+
+
+def say_one_row(shape: Sequence[int], wanted: Sequence[int]) -> str:
+    """Say how a row by itself is given where rows are wanted; "" for other shapes.
+
+    shape  that is given;  wanted  that of an input
+    """
+    if len(wanted) < 2 or tuple(shape) != tuple(wanted[1:]):
+        return ""
+    of_frame = ", of a frame frame.iloc[:1]" if len(wanted) == 2 else ""
+    return f"one row keeps its axis of rows: give rows[:1]{of_frame}"
 
 
 def find_loss(data: Any) -> str:

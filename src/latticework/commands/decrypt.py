@@ -19,6 +19,8 @@ from latticework.runtime.client.client import Client
 from latticework.runtime.client.postprocess import FinishedValue
 from latticework.runtime.exchange.decrypted import OwnerValue
 
+MOST_LISTED = 8
+
 
 def decrypt(
     talk: CommandOutput,
@@ -86,9 +88,16 @@ def _show(value: OwnerValue) -> str:
     if not isinstance(found, np.ndarray):
         return "\n".join(plain_text(str(row)) for row in (found if isinstance(found, list) else [found]))
     if found.dtype.kind in "iufb" and (certain.all() or not isinstance(value, FinishedValue)):
-        return np.array2string(found, precision=6, suppress_small=True)
+        return np.array2string(found, precision=6, suppress_small=True) + _list_uncertain(certain)
     marked = [f"{label}{'' if sure else ' (NOT CERTAIN)'}" for label, sure in zip(*_flat(found, certain), strict=True)]
     return plain_text(", ".join(marked))
+
+
+def _list_uncertain(certain: np.ndarray[Any, Any]) -> str:
+    """Places of some of the numbers that are not certain; "" where all are alike."""
+    places = [str(place.tolist()) for place in np.argwhere(~certain)] if certain.any() else []
+    more = f" and {len(places) - MOST_LISTED} more" if len(places) > MOST_LISTED else ""
+    return f"\nNOT CERTAIN at {', '.join(places[:MOST_LISTED])}{more}" if places else ""
 
 
 def _flat(found: np.ndarray[Any, Any], certain: np.ndarray[Any, Any]) -> tuple[list[Any], list[Any]]:
@@ -96,8 +105,10 @@ def _flat(found: np.ndarray[Any, Any], certain: np.ndarray[Any, Any]) -> tuple[l
 
 
 def _precision(value: OwnerValue) -> str:
-    """A value's error bound in words; nothing for exact integers."""
-    if not isfinite(value.error_bound) or value.error_bound == 0:
+    """A value's error bound in words, or that there is none; nothing for exact integers."""
+    if not isfinite(value.error_bound):
+        return "" if value.is_certain.any() or isinstance(value, FinishedValue) else " (NOT CERTAIN)"
+    if value.error_bound == 0:
         return ""
     for_which = "" if value.is_followed else ", for inputs like those of calibration"
     if value.conditions:

@@ -137,7 +137,7 @@ DECRYPT: Fields = {
     "outputs{}.is_proved": "whether it holds for every accepted input",
     "outputs{}.rounds": "runs one after the other",
     "outputs{}.conditions": "that have to hold for the bound, in words, where there are some",
-    "outputs{}.certain": "of decisions, and where comparisons may be too close: what no error could change",
+    "outputs{}.certain": "of decisions, and where comparisons may be too close or integers wrap: what is surely right",
     "outputs{}.values": "without `-o`; null for a number that is not finite",
 }
 EXPLAIN: Fields = {

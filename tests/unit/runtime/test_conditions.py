@@ -288,6 +288,7 @@ def test_integers_that_may_wrap_are_not_certain():
     with pytest.warns(RangeWarning, match="may lie between 0 and 1000000000"):
         product, total = multiplied(wraps=False)
     assert int(product.reveal()) != 10**9 and not product.is_certain and not product.is_proved
+    assert product.error_bound == np.inf and total.error_bound == 0
     assert "NOT CERTAIN: error bound holds only where integers modulo" in product.doubt()
     assert int(total.reveal()) == 2000
     modular, _ = multiplied(wraps=True)  # results modulo t are meant

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
-
-import numpy as np
+from math import inf, prod
 
 from latticework.compiler.bound_conditions import line_of
 from latticework.compiler.circuits.circuit_pipeline import Scalars
@@ -21,44 +19,62 @@ from latticework.plan.schema.conditions import Condition
 from latticework.plan.schema.schema import Plan
 
 MAX_PLAIN_BITS = 49
+EVERYTHING: Interval = (-inf, inf)
 MAX_NAMED = 8  # inputs in a warning
 
 
 def mark_wrapping(circuit: Circuit, scalars: Scalars, plan: Plan) -> Plan:
-    """Warn of results that may wrap around, and make it a condition of the plan that they do not."""
-    found = _find_overflowing(scalars, plan.chain.plain_modulus)
-    _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus, found)
-    return _with_conditions(circuit, scalars, plan, [number for number, _ in found])
+    """Warn of results that may wrap around, and make it a condition of the plan that they do not.
+
+    The warning takes inputs without a declared range as -1 to 1, and the condition as all that clients accept of them,
+    any residue. Nobody sees what another circuit computed: of such an input no declared range counts.
+    """
+    traced, modulus = scalars.traced, plan.chain.plain_modulus
+    declared = {a.name: (0, 1) if a.bits else (int(a.low), int(a.high or 0)) for a in traced.arguments
+                if a.low is not None}  # fmt: skip
+    taken = {a.name: ASSUMED for a in traced.arguments} | declared
+    _warn_of_overflow(circuit, scalars, modulus, _find_overflowing(scalars, modulus, traced.ranges, taken))
+    residues: Interval = (-(modulus // 2), modulus // 2)
+    linked = {p.name: EVERYTHING if p.kind.source.may_wrap else residues for p in circuit.inputs if p.kind.source}
+    accepted = {a.name: residues for a in traced.arguments} | declared | linked
+    ranges = [EVERYTHING] * len(traced.accepted) if declared.keys() & linked.keys() else traced.accepted
+    return _with_conditions(circuit, scalars, plan, _find_overflowing(scalars, modulus, ranges, accepted))
 
 
-def _find_overflowing(scalars: Scalars, modulus: int) -> list[tuple[int, Interval]]:
-    """Outputs that may not fit, and between what they lie: as traced and, unless modulo t alone, as rewritten."""
-    traced = scalars.traced
-    if traced.is_modular:
-        return [(n, found) for n, found in enumerate(traced.ranges) if not fits(found, modulus)]
+def _find_overflowing(
+    scalars: Scalars, modulus: int, ranges: Sequence[Interval], inputs: Mapping[str, Interval]
+) -> list[tuple[int, Interval]]:
+    """Outputs that may not fit, and between what they lie: as traced and, unless modulo t alone, as rewritten.
+
+    ranges  as traced;  inputs  ranges by name
+    """
+    if scalars.traced.is_modular:
+        return [(n, found) for n, found in enumerate(ranges) if not fits(found, modulus)]
     boxes: list[list[Interval]] = [[ASSUMED] * len(group.labels) for group in scalars.graph.groups]
-    for a in traced.arguments:
-        for element in a.elements if a.low is not None and a.high is not None else ():
-            boxes[a.input][element] = (0, 1) if a.bits else (int(a.low or 0), int(a.high or 0))
-    found = ((n, intersection(traced.ranges[n], own)) for n, own in overflowing(scalars.graph, boxes, modulus))
+    for a in scalars.traced.arguments:
+        for element in a.elements:
+            boxes[a.input][element] = inputs[a.name]
+    found = ((n, intersection(ranges[n], own)) for n, own in overflowing(scalars.graph, boxes, modulus))
     return [(number, own) for number, own in found if not fits(own, modulus)]
 
 
-def _with_conditions(circuit: Circuit, scalars: Scalars, plan: Plan, numbers: Sequence[int]) -> Plan:
+def _with_conditions(circuit: Circuit, scalars: Scalars, plan: Plan, found: Sequence[tuple[int, Interval]]) -> Plan:
     """The plan, with what has to hold of outputs that hold such numbers of results: that they do not wrap around."""
-    ends = np.cumsum([prod(output.shape) for output in plan.client.outputs])
-    names = {number: result.name for result in scalars.traced.results for number in result.elements}
-    held: dict[int, dict[str, None]] = {}
-    for number in numbers:
-        held.setdefault(int(np.searchsorted(ends, number, side="right")), {})[names[number]] = None
-    outputs = []
-    for place, output in enumerate(plan.client.outputs):
-        if place in held:
-            first, *others = held[place]
+    pairs = list(zip(scalars.traced.results, plan.client.results, strict=True))
+    names = {n: traced.name for traced, _ in pairs for n in traced.elements}
+    places = {n: e for traced, result in pairs for n, e in zip(traced.elements, result.elements, strict=True)}
+    outputs, start = [], 0
+    for output in plan.client.outputs:
+        size = prod(output.shape)
+        held = {places[n] - start: names[n] for n, _ in found if start <= places[n] < start + size}
+        if held:
+            first, *others = dict.fromkeys(held.values())
             said = f"result {first}" + (" and others" if others else "")
             condition = Condition(said, line_of(circuit.loc), modulus=plan.chain.plain_modulus)
-            output = replace(output, conditions=(condition,))
+            wrapping = tuple(sorted(held)) if len(held) < size else ()
+            output = replace(output, conditions=(condition,), wrapping=wrapping)
         outputs.append(output)
+        start += size
     return replace(plan, client=replace(plan.client, outputs=tuple(outputs)))
 
 

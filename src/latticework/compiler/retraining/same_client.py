@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
+import numpy as np
+
 from latticework.errors.escaping import plain_text
 from latticework.errors.rounded_numbers import write_value
 from latticework.plan.schema.batch import Batch
@@ -104,6 +106,8 @@ def _of_bounds(was: Output, now: Output) -> Iterator[str]:
         if after > before:
             yield f"its {what} is {_number(after)}, not {_number(before)}"
     known = {replace(each, place="") for each in was.conditions}  # lines of a program move
+    if was.shape == now.shape and np.any(now.mask_wrapping(now.shape) & ~was.mask_wrapping(was.shape)):
+        yield "more of its elements may wrap around"
     if new := [each for each in now.conditions if replace(each, place="") not in known]:
         yield f"its error bound has new conditions: {list_conditions(new)}"
 

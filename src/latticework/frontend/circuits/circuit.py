@@ -135,6 +135,7 @@ class TracedCircuit:
     results    which of the outputs each of the user's results is made of
     written    operations as the function states them
     ranges     of integers: between what every output lies, where inputs without a declared range are taken as -1 to 1
+    accepted   the same for all that clients accept, who take any residue where no range is declared
     is_modular whether results are right modulo the plaintext modulus that it was traced for alone
     """
 
@@ -143,6 +144,7 @@ class TracedCircuit:
     results: tuple[Result, ...]
     written: ScalarCounts
     ranges: tuple[Interval, ...] = ()
+    accepted: tuple[Interval, ...] = ()
     is_modular: bool = False
 
 
@@ -199,9 +201,10 @@ def trace_circuit(
     tracer._builder.create(loop_dialect.YIELD, outputs, loc=circuit.loc)
     module.outputs = [f"{r.name}[{i}]" if r.shape else r.name for r in results for i in range(len(r.elements))]
     order = {p.name: i for i, p in enumerate(circuit.parameters)}
-    ranges = tuple(tracer.facts[value].assumed for value in outputs) if dtype == INTEGER else ()
+    facts = [tracer.facts[value] for value in outputs] if dtype == INTEGER else []
+    ranges, accepted = tuple(fact.assumed for fact in facts), tuple(fact.accepted for fact in facts)
     in_order = tuple(sorted(arguments, key=lambda a: order[a.name]))
-    return TracedCircuit(module, in_order, tuple(results), tracer.written, ranges, tracer.is_modular)
+    return TracedCircuit(module, in_order, tuple(results), tracer.written, ranges, accepted, tracer.is_modular)
 
 
 def _array(

@@ -47,5 +47,6 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
     noise = noise_of_outputs(plan, plan.chain)[number] if plan.chain.scheme == "bfv" else None
     link = Link(spec.name, output.name, interface_id(spec).hex())
     return OutputLanes(
-        link, result.shape, lanes, output.pack.slots, output.level, output.scale, fingerprint(plan.chain), noise
-    )
+        link, result.shape, lanes, output.pack.slots, output.level, output.scale, fingerprint(plan.chain), noise,
+        any(condition.modulus for condition in output.conditions),
+    )  # fmt: skip

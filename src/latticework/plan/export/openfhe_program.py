@@ -18,6 +18,7 @@ from latticework.plan.export.program_arrays import Array, Tables
 from latticework.plan.export.python_lines import PythonLines
 from latticework.plan.export.vector_program import VectorProgram
 from latticework.plan.parameters.security import modulus_limit_bits
+from latticework.plan.schema.conditions import condition_words
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
 
 SCALE_BITS, FINE_SCALE_BITS, FIRST_BITS = 50, 59, 60
@@ -56,7 +57,9 @@ def write_openfhe(program: VectorProgram) -> Files:
 def _bounds(program: VectorProgram) -> list[str]:
     """State what the plan says of each output."""
     return [
-        f"- {plain_text(output.name)}: " + ("exact" if program.modulus else f"error bound {output.error_bound:.3g}")
+        f"- {plain_text(output.name)}: "
+        + ("exact" if program.modulus and not output.conditions else f"error bound {output.error_bound:.3g}")
+        + (f", which {condition_words(output.conditions)}" if output.conditions else "")
         for output in program.plan.client.outputs
     ]
 

@@ -388,6 +388,9 @@ def check_arguments(spec: ClientSpec) -> None:
             raise FormatError(f"plan: argument {a.name!r} ranges from {a.low} to {a.high}")
         if a.bits and (a.low, a.high) != (0, (1 << a.bits) - 1):  # digits would be lost unseen
             raise FormatError(f"plan: argument {a.name!r} of {a.bits} digits ranges from {a.low} to {a.high}")
+    for o in spec.outputs:
+        if not all(0 <= e < prod(o.shape) for e in o.wrapping):
+            raise FormatError(f"plan: what may wrap around is no part of output {o.name!r}")
     for r in spec.results:
         is_empty = not r.elements and 0 in r.shape and max(r.shape) <= MAX_EMPTY and len(r.shape) <= MAX_NESTING
         fits = all(0 <= e < total for e in r.elements) and (is_empty or _is_of(r.shape, len(r.elements)))

@@ -72,6 +72,7 @@ class OutputLanes:
     link   the encrypted output that holds all of it;  lanes  slots there, in C order of `shape`
     slots, level, scale, parameters  of that ciphertext
     noise  under BFV, as the noise model has it
+    may_wrap  under BFV, whether it may have wrapped around, modulo the plaintext modulus
     """
 
     link: Link
@@ -82,6 +83,7 @@ class OutputLanes:
     scale: float
     parameters: bytes
     noise: Any = None
+    may_wrap: bool = False
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return the slots, in the result's shape."""

@@ -78,8 +78,11 @@ def condition_words(conditions: Sequence[Condition]) -> str:
     if guarded:
         lines.append(f"holds only for inputs whose comparisons keep their gap and range: {list_conditions(guarded)}")
     if fitting:
+        most = fitting[0].modulus // 2
         lines.append(
-            f"holds only where integers modulo {fitting[0].modulus} hold what is exact: {list_conditions(fitting)}"
+            f"holds only where integers modulo {fitting[0].modulus}, -{most} to {most}, hold what is exact: "
+            f"{list_conditions(fitting)}. What is larger wraps around, and is wrong; compile with a larger "
+            "plain_bits=, or declare low= and high= of all inputs, as narrow as they are"
         )
     if staying:
         lines.append(f"holds only for inputs that stay within ranges which many leave: {list_conditions(staying)}")

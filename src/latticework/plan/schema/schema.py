@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,8 @@ class Output:
     usual_error  the bound on the error for inputs like those of calibration, as measured on them
     approximation  part of `usual_error` that approximating functions takes: what their largest errors can do
     conditions   what has to hold of an accepted input for `error_bound`; none: it holds for every one
+    wrapping     elements, in C order, that may leave what integers modulo t hold, where a condition is that none does;
+                 (): all
     pack         of a tensor of this shape; or (rows, *shape), where a run computes rows of them side by side
     """
 
@@ -105,11 +107,20 @@ class Output:
     usual_error: float = field(default=0.0, metadata={"unstored_default": True})
     approximation: float = field(default=0.0, metadata={"unstored_default": True})
     conditions: tuple[Condition, ...] = field(default=(), metadata={"unstored_default": True})
+    wrapping: tuple[int, ...] = field(default=(), metadata={"unstored_default": True})
 
     @property
     def is_proved(self) -> bool:
         """Whether the bound holds for every accepted input."""
         return self.reach is not None and not self.conditions
+
+    def mask_wrapping(self, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+        """Mask what may wrap around in an array of this shape: one tensor, or several along axes before its own."""
+        if not any(each.modulus for each in self.conditions):
+            return np.zeros(shape, dtype=bool)
+        mask = np.zeros(self.shape, dtype=bool)
+        mask.flat[list(self.wrapping) or slice(None)] = True
+        return np.broadcast_to(mask, shape)
 
     def unpack_values(self, vectors: npt.NDArray[Any], items: int | None = None) -> npt.NDArray[np.float64]:
         """Tensors (items, *shape) from their vectors, or the first one: `packing.rows`."""
@@ -269,12 +280,26 @@ class ClientSpec:
         """Yield the conditions under which the bound of each result holds, by name: less what another output tells of
         it."""
         outputs = {output.name: output for output in self.outputs}
+        if self.results:
+            yield from ((result.name, self._conditions_of(result)) for result in self.results)
+            return
         if self.owner is None or not self.owner.after:
             yield from ((output.name, output.conditions) for output in self.outputs)
             return
         for result in self.owner.after:
             conditions = merge_conditions(outputs[name].conditions for name in result.reads())
             yield result.name, left_by(conditions, is_told=result.doubt is not None)
+
+    def _conditions_of(self, result: Result) -> tuple[Condition, ...]:
+        """Conditions of a result of a circuit: those of outputs that hold a part of it; to fit, if that may wrap."""
+        elements, found, start = set(result.elements), list[Condition](), 0
+        for output in self.outputs:
+            held = elements & set(range(start, start + prod(output.shape)))
+            if held and output.conditions:
+                wraps = output.mask_wrapping(output.shape).reshape(-1)[[e - start for e in held]].any()
+                found += [each for each in output.conditions if wraps or not each.modulus]
+            start += prod(output.shape)
+        return tuple(dict.fromkeys(found))
 
     @property
     def rows(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, prod
+from math import inf, isfinite, prod
 from typing import Annotated
 
 import numpy as np
@@ -105,7 +105,8 @@ def errors_cell(output: OutputRow, *, is_exact: bool = False) -> Cell:
     """All that is known of an output's error."""
     if is_exact:
         left = "not known" if output.budget_bits is None else f"{output.budget_bits:.0f} bits"
-        return Cell("", asides=(("error", "none", ""), ("noise budget left", left, "")))
+        error = f"none, which {output.conditions}" if output.conditions else "none"
+        return Cell("", asides=(("error", error, ""), ("noise budget left", left, "")))
     usual = f"at most {small(output.usual_error)}{_bits_right(output.usual_error, output.magnitude)}"
     proved = f"at most {small(output.error_bound)}" if output.is_proved else "not proved"
     rows = [
@@ -175,8 +176,8 @@ def output_rows(
     return tuple(
         OutputRow(
             name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(client.chain, o.level, 0, 2),
-            o.error_bound, o.magnitude, o.shift, worst, o.pack.count, budget,
-            o.usual_error or o.error_bound, o.is_proved, layout_words(o.pack), o.approximation,
+            inf if any(each.modulus for each in o.conditions) else o.error_bound, o.magnitude, o.shift, worst,
+            o.pack.count, budget, o.usual_error or o.error_bound, o.is_proved, layout_words(o.pack), o.approximation,
             condition_words(o.conditions),
         )
         for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)

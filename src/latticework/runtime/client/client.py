@@ -397,7 +397,11 @@ class Client:
             return {o.name: values[0] for o, values in zip(self.spec.outputs, found, strict=True)}
         arrays = [of_items(self.spec, extent, [value.reveal() for value in values]) for values in found]
         rows = zip(self.spec.outputs, put_together(self.spec, extent, arrays), found, strict=True)
-        return {output.name: of_several(array, values) for output, array, values in rows}
+        is_exact = bool(self.spec.chain.plain_modulus)
+        return {
+            output.name: of_several(array, values, output.mask_wrapping(array.shape) if is_exact else None)
+            for output, array, values in rows
+        }
 
     def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
         """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`."""

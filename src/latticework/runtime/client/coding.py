@@ -178,9 +178,9 @@ class BfvCoding:
         return _BfvDecryptor(self._context, secret, self._encoder, self._modulus)
 
     def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
-        """Exact: int64; modulo t, where it may be larger."""
-        value = output.unpack_values(as_value(vectors), rows)
-        return OwnerValue(value.astype(np.int64), 0.0, conditions=output.conditions)
+        """Exact: int64; modulo t, and marked, where it may be larger."""
+        value = output.unpack_values(as_value(vectors), rows).astype(np.int64)
+        return OwnerValue(value, 0.0, conditions=output.conditions, wrapping=output.mask_wrapping(value.shape))
 
 
 class _BfvDecryptor:

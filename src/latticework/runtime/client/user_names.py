@@ -15,7 +15,7 @@ from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.plan.schema.arguments import Argument, Result, gather, rebuild_result
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.exchange.clipped import Doubted
-from latticework.runtime.exchange.decrypted import OwnerValue, of_several
+from latticework.runtime.exchange.decrypted import OwnerValue, of_several, wrapping_elements
 from latticework.runtime.exchange.input_errors import (
     OUTSIDE,
     REMEDY,
@@ -217,12 +217,15 @@ def return_values(spec: ClientSpec, outputs: list[OwnerValue], doubted: Doubted 
     stack = arrays[0].shape[: arrays[0].ndim - len(spec.outputs[0].shape)]  # of several runs
     arrays = [array.reshape((*stack, -1)) for array in arrays]
     held = np.concatenate(arrays, axis=-1)
+    masks = [mask.reshape((*stack, -1)) for mask in wrapping_elements(outputs)]
+    wrapping = np.concatenate(masks, axis=-1)
     owner = np.repeat(np.arange(len(arrays)), [array.shape[-1] for array in arrays])
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)
         parts = [outputs[i] for i in np.unique(owner[numbers])]
-        value = of_several(held[..., numbers].reshape((*stack, *result.shape)), parts)
+        shape = (*stack, *result.shape)
+        value = of_several(held[..., numbers].reshape(shape), parts, wrapping[..., numbers].reshape(shape))
         if doubted is not None:
             value.doubt_rows(doubted.rows, 0 if stack else None, doubted.reason)
         return value

@@ -6,7 +6,7 @@ Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
 from typing import Any, NoReturn
 
@@ -31,7 +31,7 @@ class OwnerValue:
     error_bound  bound on the error of an element, against the program with its functions exact: noise by the noise
                  model, and the errors of polynomials in place of functions. Infinite where the value, or one beside
                  it, is larger than what the program was made for: then no bound is known, and it may be wrong. 0 for
-                 BFV, whose values are exact integers (int64)
+                 BFV, whose values are exact integers (int64), and infinite where these may have wrapped around
     is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
                  of calibration, or those for which `conditions` hold, and a result of other inputs may be wrong without
                  being marked
@@ -43,7 +43,9 @@ class OwnerValue:
                  calibration, and infinite where results leave the range of the input that they are in calibration:
                  that cannot be seen while they are encrypted
     error_bounds  the bound of each element, in the shape of the tensor: infinite in rows that the client clipped before
-                 it encrypted them, which are results of other numbers than were given; `error_bound` is the worst
+                 it encrypted them, which are results of other numbers than were given, and where integers may have
+                 wrapped around; `error_bound` is the worst
+    wrapping     which elements may have wrapped around; None: all, where that is among `conditions`
     """
 
     __slots__ = (
@@ -51,6 +53,7 @@ class OwnerValue:
         "_bound",
         "_doubted",
         "_reason",
+        "_wrapping",
         "conditions",
         "is_followed",
         "rounds",
@@ -67,7 +70,13 @@ class OwnerValue:
         is_followed: bool = True,
         conditions: Sequence[Condition] = (),
         rounds: int = 1,
+        wrapping: npt.NDArray[np.bool_] | None = None,
     ) -> None:
+        if wrapping is None:
+            wrapping = np.full(array.shape, any(each.modulus for each in conditions))
+        elif not wrapping.any():
+            conditions = [each for each in conditions if not each.modulus]
+        self._wrapping = wrapping
         self._array = array
         self.shape = array.shape
         self._bound = error_bound
@@ -80,13 +89,13 @@ class OwnerValue:
 
     @property
     def error_bound(self) -> float:
-        """The error bound of the worst element: infinite where some are doubted."""
-        return self._bound if self._doubted is None else inf
+        """The error bound of the worst element: infinite where some are doubted, or may have wrapped around."""
+        return self._bound if self._doubted is None and not self._wrapping.any() else inf
 
     @property
     def error_bounds(self) -> npt.NDArray[np.float64]:
         """The error bound of each element, in the shape of the tensor."""
-        return self._with_doubted(np.full(self.shape, self._bound), inf)
+        return self._with_doubted(np.where(self._wrapping, inf, self._bound), inf)
 
     def doubt_rows(self, rows: Sequence[int] | None, axis: int | None, reason: str) -> None:
         """Mark results of rows that lie along an axis, None for all of it: no bound is known there, nothing is certain.
@@ -120,9 +129,12 @@ class OwnerValue:
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
         """Whether its error bound holds for every input that the client accepts (`is_proved`), of each element where
-        rows are doubted; of decisions, which of them no error within the bound could change.
+        rows are doubted or some may have wrapped around; of decisions, which of them no error within the bound could
+        change.
         """
-        return self._with_doubted(np.array(isfinite(self._bound) and self.is_proved), False)
+        is_held = self.is_followed and all(each.modulus for each in self.conditions)
+        fits = ~self._wrapping if self._wrapping.any() and not self._wrapping.all() else not self._wrapping.any()
+        return self._with_doubted(np.array(isfinite(self._bound) and is_held) & fits, False)
 
     def doubt(self) -> str:
         """The doubt that a reader has to know of; nothing if the value's bound is proved."""
@@ -162,28 +174,41 @@ def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None
 
     conditions  of what is made of it, if not its own
     """
+    some = 0 if conditions is not None or value._wrapping.all() else np.count_nonzero(value._wrapping)
     conditions = value.conditions if conditions is None else conditions
     if value.rounds > 1 and not isfinite(value._bound):
         return f"the result of {value.rounds} runs one after the other, for which no error bound is known"
     if not isfinite(value._bound):
         return TOO_LARGE
-    certain = "NOT CERTAIN: " if uncertain_conditions(conditions) else ""
+    counted = f"{some} of {value._wrapping.size} numbers " if some else ""
+    certain = f"{counted}NOT CERTAIN: " if uncertain_conditions(conditions) else ""
     said = [f"{certain}error bound {condition_words(conditions)}"] if conditions else []
     if not value.is_followed:
         said.append("error bound for inputs like those of calibration only")
     return "; ".join(said)
 
 
-def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerValue:
-    """Make the value of an array made of several values: the bound is that of the worst, and proved if all are."""
+def of_several(
+    array: npt.NDArray[Any], values: Sequence[OwnerValue], wrapping: npt.NDArray[np.bool_] | None = None
+) -> OwnerValue:
+    """Make the value of an array made of several values: the bound is that of the worst, and proved if all are.
+
+    wrapping  which elements may have wrapped around; None: all, where some of the values may have
+    """
     return OwnerValue(
         array,
-        max((value.error_bound for value in values), default=0.0),
+        max((value._bound if value._doubted is None else inf for value in values), default=0.0),
         usual_error=max((value.usual_error for value in values), default=0.0),
         is_followed=all(value.is_followed for value in values),
         conditions=merge_conditions(value.conditions for value in values),
         rounds=max((value.rounds for value in values), default=1),
+        wrapping=wrapping,
     )
+
+
+def wrapping_elements(values: Iterable[OwnerValue]) -> list[npt.NDArray[np.bool_]]:
+    """Masks, in the shape of each value, of what may have wrapped around."""
+    return [value._wrapping for value in values]
 
 
 def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
@@ -191,7 +216,7 @@ def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
 
     What was too large on the way may have wrapped around and gone on as a small number, in any of them.
     """
-    if all(isfinite(value.error_bound) for value in values):
+    if all(isfinite(value._bound) for value in values):
         return list(values)
     return [value if value.is_proved else _mark_uncertain(value) for value in values]
 

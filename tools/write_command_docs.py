@@ -1,10 +1,9 @@
-"""Write what commands, options, exit statuses and fields of JSON there are into docs/command-line.md.
+"""Write what commands, options, exit statuses and fields of JSON there are into pages of docs/.
 
     python tools/write_command_docs.py [--check]
 
-Between `<!-- options of NAME -->` and `<!-- end -->` the page holds what the command itself says with --help, and with
---json. With
---check nothing is written; exit status 1 if the page says something else.
+Between `<!-- options of NAME -->` and `<!-- end -->` command-line.md holds what the command itself says with --help,
+and with --json. With --check nothing is written; exit status 1 if a page says something else.
 """
 
 import argparse
@@ -18,7 +17,8 @@ from latticework.commands.command_table import COMMANDS, CommandOption
 from latticework.commands.json_fields import EVERY, FAULT, FIELDS, Fields
 from latticework.report import as_json
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "command-line.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = (DOCS / "command-line.md", DOCS / "operating.md")
 PART = re.compile(
     r"(<!-- (exit statuses|commands|fields|fields of reports|options of (\w+)) -->\n)(.*?)(<!-- end -->)", re.DOTALL
 )
@@ -115,15 +115,17 @@ def written(page: str) -> str:
 
 
 def main() -> int:
-    """Write or compare the page."""
+    """Write or compare the pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    page = PAGE.read_text()
-    new = written(page)
-    if parser.parse_args().check:
-        print(f"{PAGE.name} is {'up to date' if new == page else 'out of date: python tools/write_command_docs.py'}")
-        return int(new != page)
-    PAGE.write_text(new)
+    is_check = parser.parse_args().check
+    changed = [page for page in PAGES if written(page.read_text()) != page.read_text()]
+    if is_check:
+        names = ", ".join(page.name for page in changed)
+        print(f"{names} out of date: python tools/write_command_docs.py" if changed else "pages are up to date")
+        return int(bool(changed))
+    for page in changed:
+        page.write_text(written(page.read_text()))
     return 0
 
 

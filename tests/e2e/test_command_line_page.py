@@ -1,4 +1,6 @@
-"""docs/command-line.md: what it says of options is what there is, and its sessions happen as they stand there."""
+"""docs/command-line.md and docs/operating.md: what they say of options is what there is, and their sessions happen as
+they stand there, those of the second after those of the first.
+"""
 
 import os
 import re
@@ -10,12 +12,13 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "command-line.md"
+PAGES = [ROOT / "docs" / name for name in ("command-line.md", "operating.md")]
 
 
 def sessions():
-    """Every command of the page and what it prints, in order."""
-    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    """Every command of the pages and what it prints, in order."""
+    text = "\n".join(page.read_text() for page in PAGES)
+    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [
         re.match(r"([^\n]*)\n(.*)", step, re.DOTALL).groups()
         for b in blocks
@@ -23,12 +26,13 @@ def sessions():
     ]
 
 
-def test_the_tables_of_the_page_are_those_of_the_commands():
+def test_the_tables_of_the_pages_are_those_of_the_commands():
     written = runpy.run_path(str(ROOT / "tools" / "write_command_docs.py"))["written"]
-    assert written(PAGE.read_text()) == PAGE.read_text(), "run tools/write_command_docs.py"
+    for page in PAGES:
+        assert written(page.read_text()) == page.read_text(), "run tools/write_command_docs.py"
 
 
-def test_the_sessions_of_the_page(tmp_path):
+def test_the_sessions_of_the_pages(tmp_path):
     """In one folder, each line by a shell, as a user types them; `…` stands for what differs."""
     steps = sessions()
     (tmp_path / "program.py").write_text(dict(steps)["cat program.py"])

@@ -48,6 +48,7 @@ GUIDES = {
         "client-server",
         "memory",
         "keys",
+        "operating",
         "upgrading",
         "gpu",
     ),

@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from latticework.lazy_dataclass import dataclass
 
+# Data to calibrate the comparisons of trees with: rows that are close to a threshold are refused.
+CALIBRATE_APART = "calibrate=rows[program.keeps_apart(rows)]"
 _POLYNOMIAL = (
     "write it as a polynomial: circuits have + - *, ** by small whole numbers, and / by public numbers in CKKS"
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import UnsupportedError, UserError
+from latticework.errors import RangeError, UnsupportedError, UserError
 
 pytest.importorskip("sklearn")
 from sklearn.calibration import CalibratedClassifierCV
@@ -126,3 +126,30 @@ def test_classifiers_of_one_class() -> None:
         trees = {"trees": "sign", "samples": X, "gap": 0.01} if isinstance(estimator, RandomForestClassifier) else {}
         with pytest.raises(UnsupportedError, match="one class only"):
             lw.from_sklearn(estimator, **trees)
+
+
+def test_trees_say_at_once_all_that_they_take():
+    """What the first message says is enough: each call, as it is written, compiles."""
+    rows, forest = X, RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, Y)
+    with pytest.raises(UnsupportedError, match="two ways to") as caught:
+        lw.from_sklearn(forest)
+    by_signs, exact = str(caught.value).split("; or, of trees alone, ")
+    assert 'trees="sign", samples=rows' in by_signs and 'trees="exact", samples=rows' in exact
+    program = lw.from_sklearn(forest, trees="sign", samples=rows)
+    assert "calibrate=rows[program.keeps_apart(rows)], precision_bits=8" in by_signs
+    model = lw.compile(program, calibrate=rows[program.keeps_apart(rows)], precision_bits=8, progress=False)
+    assert np.array_equal(model.simulate(rows[::25])[0], forest.predict(rows[::25]))
+    circuit = lw.from_sklearn(forest, trees="exact", samples=rows)
+    assert 'scheme="bfv" to encrypt circuit.encoded(rows)' in exact and circuit.encoded(rows).ndim == 3
+    program = lw.from_sklearn(forest, trees="sign", samples=rows, gap=0.2)
+    assert not program.keeps_apart(rows).all()
+    for options in ({}, {"calibrate": rows}):
+        with pytest.raises(RangeError, match=r"give calibrate=rows\[program.keeps_apart\(rows\)\]"):
+            lw.compile(program, progress=False, **options)
+
+
+def test_exact_trees_in_a_pipeline_are_not_asked_to_be_chosen():
+    piped = make_pipeline(StandardScaler(), RandomForestClassifier(2, max_depth=2, random_state=0)).fit(X, Y)
+    with pytest.raises(UnsupportedError, match="takes trees alone.*import the trees by themselves") as caught:
+        lw.from_sklearn(piped, trees="exact", samples=X)
+    assert "two ways to" not in str(caught.value)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from latticework.errors import RangeError
 from latticework.errors.escaping import plain_text
+from latticework.errors.remedies import CALIBRATE_APART
 from latticework.frontend.recording.tracing import user_line
 from latticework.functions.approximation.channel_curve import ChannelCurve
 from latticework.functions.approximation.chebyshev import Interval
@@ -233,8 +234,12 @@ def _use(op: Op) -> FunctionUse:
     function = function_of(op.attrs["function"])
     if op.attrs["interval"] is None:
         raise RangeError(
-            f"{function.name}: the range of its argument is not known; pass calibrate=data to compile, "
-            f"or give it here: {function.example_call()}",
+            f"{function.name}: the range of its argument is not known; "
+            + (
+                f"give {CALIBRATE_APART} to compile"
+                if function.told
+                else f"pass calibrate=data to compile, or give it here: {function.example_call()}"
+            ),
             at=op.loc,
         )
     return FunctionUse(op, function, op.attrs["interval"], op.attrs["degree"])

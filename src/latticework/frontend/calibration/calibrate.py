@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError, ShapeError
+from latticework.errors.remedies import CALIBRATE_APART
 from latticework.errors.rounded_numbers import outside
 from latticework.frontend.calibration.calibration_data import affordable_samples
 from latticework.frontend.calibration.direct import is_direct
@@ -201,7 +202,12 @@ def _calibrate_activation(
     if function.gap and seen.nearest < function.gap:
         raise RangeError(
             f"{function.name}: calibration data come within {seen.nearest:.3g} of 0, inside gap={function.gap:g}, "
-            "where any number between -1 and 1 may come out; give a smaller gap, or keep the argument away from 0",
+            "where any number between -1 and 1 may come out; "
+            + (
+                f"its thresholds are of trees, from which rows have to keep: give {CALIBRATE_APART}"
+                if function.told
+                else "give a smaller gap, or keep the argument away from 0"
+            ),
             at=op.loc,
         )
     with user_line(op.loc):

@@ -21,7 +21,7 @@ from latticework.models.trees.leaves import Leaf, Reals, TreeSum
 from latticework.models.trees.signs import sign_options
 from latticework.models.trees.threshold_margin import UNMARKED
 from latticework.models.trees.tree_inputs import rows_of, values_at
-from latticework.models.trees.tree_options import CHOOSE, GIVE_SAMPLES, UNCHOSEN, UNSEEN, TreeChoice
+from latticework.models.trees.tree_options import CHOOSE, GIVE_APART, UNCHOSEN, UNSEEN, TreeChoice
 
 READERS = {
     f"{ML}.TreeEnsembleClassifier": classifier,
@@ -59,7 +59,7 @@ class TreeNodes:
         """
         said = self.refuser(node)
         if self.rows is None:
-            said(UNSEEN, GIVE_SAMPLES)
+            said(UNSEEN, GIVE_APART)
         values = values_at(self.graph, self.converters, self.rows, node.args[0].name)
         kind = self.kinds.get(self.source(node), 0)
         declared = kind in WHOLE

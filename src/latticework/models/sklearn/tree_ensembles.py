@@ -31,7 +31,7 @@ from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
 from latticework.models.sklearn.sklearn_trees import leaves_of_predictor, leaves_of_tree
 from latticework.models.trees.leaves import Leaf, TreeSum
 from latticework.models.trees.signs import sign_options
-from latticework.models.trees.tree_options import CHOOSE, UNCHOSEN
+from latticework.models.trees.tree_options import CHOOSE, NO_TREES_ALONE, TAKE_SIGNS, UNCHOSEN
 
 Read = Callable[[FittedStep], TreeSum]
 Finish = Callable[[FittedStep, Ref, str], StepResult]
@@ -199,7 +199,11 @@ READERS: dict[str, tuple[Read, Finish]] = {
 def build(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A sum of trees, by the way that was chosen."""
     read, finish = READERS[step.kind]
-    if step.assembly.trees != "sign":
+    if step.assembly.trees == "exact":
+        step.refuse(
+            NO_TREES_ALONE, f"import the trees by themselves, fitted on what the steps before make; or {TAKE_SIGNS}"
+        )
+    if step.assembly.trees is None:
         step.refuse(UNCHOSEN, CHOOSE)
     options = sign_options(read(step), step.assembly.samples_at(x), step.assembly.gap, step.refuse, step.note)
     return finish(step, step.emit("trees", x, **options), method)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from latticework.errors.remedies import CALIBRATE_APART
 from latticework.frontend.functions.comparing import apply_sign
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.approximation.real_functions import sign_from
 from latticework.lazy_dataclass import dataclass
 from latticework.models.model_graph import ModelNode
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
-from latticework.models.trees.tree_options import GIVE_SAMPLES, UNSEEN
+from latticework.models.trees.tree_options import GIVE_APART, UNSEEN
 from latticework.values.inputs.reading_budget import current_budget, limit_remedy
 
 LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
@@ -45,7 +46,7 @@ def sign_options(
     column  whether one output has an axis of its own: (rows, 1)
     """
     if samples is None:
-        refuse(UNSEEN, GIVE_SAMPLES)
+        refuse(UNSEEN, GIVE_APART)
     depth = max(1, *(len(leaf.splits) for leaf in trees.leaves))
     shape = depth, len(trees.leaves)
     _check_room(depth * len(trees.leaves), samples.shape[1], refuse)
@@ -62,7 +63,7 @@ def sign_options(
             f"{int(np.sum(own < LEAST_GAP))} of the samples have a feature closer than 2^-16 of its range to a "
             f"threshold that decides about them (the first is row {int(own.argmin())})",
             'take trees="exact", leave these samples out, or give the gap from which on results are to be right: '
-            f"{np.mean(own >= 2.0**-10):.1%} of the samples keep gap=2**-10",
+            f"{np.mean(own >= 2.0**-10):.1%} of the samples keep gap=2**-10; then compile with {CALIBRATE_APART}",
         )
     note(
         f"{len(trees.splits)} comparisons, {len(trees.leaves)} leaves, {depth} comparisons on the longest path; right "

@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from latticework.errors import UserError
+from latticework.errors.remedies import CALIBRATE_APART
 from latticework.lazy_dataclass import dataclass
 
 Ways = Literal["sign", "exact"]
 MAX_DIGITS = 24
 UNCHOSEN = "trees compare, and there are two ways to"
-CHOOSE = 'choose trees="sign" (approximate), or of trees alone trees="exact" (on digits), with samples= of training'
+CHOOSE = (
+    'choose trees="sign", samples=rows (approximate; rows like those of training), and compile the program with '
+    f'{CALIBRATE_APART}, precision_bits=8; or, of trees alone, trees="exact", samples=rows (on digits), and compile '
+    'the circuit with scheme="bfv" to encrypt circuit.encoded(rows)'
+)
+NO_TREES_ALONE = 'trees="exact" takes trees alone, and here steps are around them'
+TAKE_SIGNS = f'choose trees="sign" and compile with {CALIBRATE_APART}'
 UNSEEN = "how far features keep from thresholds is not known"
 NO_SAMPLES = "the range of its features is not known"
 GIVE_SAMPLES = "give samples=, rows like those of training"
+GIVE_APART = f"{GIVE_SAMPLES}; then compile with {CALIBRATE_APART}"
 
 
 @dataclass(frozen=True)

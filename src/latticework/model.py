@@ -249,7 +249,7 @@ class Model:
 
         X          what `Client.encrypt` takes: any number of rows, or a stack (runs, *shape); a tuple, or a dictionary
                    by name, of several inputs
-        y          a label for each row, as `compile(labels=)` takes them; where the owner's steps give classes, those
+        y          a label for each row, as `compile(labels=)` takes them: of a classifier those that it was fitted on
         encrypted  rows that a client and a server compute, evenly spaced; 0: none
         simulated  rows with modelled noise at most, evenly spaced;  seed  of the noise
         client     one that holds keys, made anew if not given

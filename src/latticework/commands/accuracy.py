@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from latticework.commands.array_files import read_arrays, read_values
 from latticework.commands.command_files import prepare
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files, type_rows
 from latticework.commands.named_words import read_limits
 from latticework.commands.programs import load_program
-from latticework.errors import TraceError
+from latticework.commands.table_files import is_table, read_table_file
+from latticework.errors import TraceError, UserError
 from latticework.frontend import Program
 from latticework.report import report_ending
+from latticework.values.inputs.reading_budget import ReadingLimits
 
 
 def accuracy(
@@ -41,9 +45,22 @@ def accuracy(
     samples = type_rows(found, read_values(data, allowed))
     model = compile_with(talk, found, keywords, allowed)
     with talk.step("look at the data"):
-        made = model.accuracy(samples, read_arrays(labels, allowed) if labels else None, **measuring)
+        made = model.accuracy(samples, _read_labels(labels, allowed) if labels else None, **measuring)
     facts = {"program": model.plan.client.name, "report": None if report is None else str(report)}
     told = {**facts, "accuracy": json_text.loads(made.json())} if talk.json else facts
     if report is not None:
         made.save(report)
     return Outcome(told, () if report is None else (f"wrote {report}",), body=str(made))
+
+
+def _read_labels(path: Path, limits: ReadingLimits) -> Any:
+    """A label for each row: an array, or the only column of a table.
+
+    raises  UserError for a table of several columns; as `read_arrays` and `read_table_file`
+    """
+    if not is_table(path):
+        return read_arrays(path, limits)
+    read = read_table_file(path, limits)
+    if read.shape[1] != 1:
+        raise UserError(f"{path} has the columns {', '.join(read.columns)}: give a table of labels alone")
+    return np.array(np.asarray(read)[:, 0].tolist())

@@ -214,7 +214,10 @@ COMMANDS: dict[str, Command] = {
                 "data", ".npy, .npz, .csv or .parquet with the rows to look at, apart from those of calibrate.",
                 is_required=True, group="rows",
             ),
-            _file("labels", ".npy with a label for each row of the data.", python="labels", group="rows"),
+            _file(
+                "labels", ".npy with a label for each row of the data, or a table of one column.", python="labels",
+                group="rows",
+            ),
             *list_compile_keywords("accuracy"),
             CommandOption(
                 "encrypted", "Rows that a client and a server compute.", int, 8, python="encrypted", group="measuring",

@@ -180,7 +180,9 @@ class ArrayLowering(Lowering):
         """Make the reference, with what measures its accuracy."""
         sampled = self.sampled
         given = [] if sampled.data is None else sampled.samples[: sampled.num_given]
-        assessment = Assessment(sampled.module, vectors.placed, vectors.positions, self.traced.stand_ins, given)
+        assessment = Assessment(
+            sampled.module, vectors.placed, vectors.positions, self.traced.stand_ins, given, sampled.program.classes
+        )
         return Reference(vectors.placed, vectors.positions, assessment)
 
 

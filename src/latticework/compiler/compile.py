@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Unpack
 
+from latticework.compiler.accuracy.class_labels import number_labels
 from latticework.compiler.client_stages import stages_of
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.options.compile_keywords import CompileKeywords
@@ -49,7 +50,8 @@ def read_options(
         data = {name: split_by_column(given, stages.column_each, name) or given for name, given in data.items()}
     calibrate, known = take_columns(known, order, data["calibrate"], "calibrate", partial=partial)
     example, known = take_columns(known, order, data["example"], "example", is_one_run=True, partial=partial)
-    return options.override(calibrate=calibrate, example=example), known
+    labels = number_labels(options.data.labels, program.classes if isinstance(program, Program) else ())
+    return options.override(calibrate=calibrate, example=example, labels=labels), known
 
 
 compile.__doc__ = f"{inspect.cleandoc(compile.__doc__ or '')}\n\n{describe_options()}"

@@ -1,10 +1,14 @@
 """Accuracy of imported models: the owner's steps before and after, and decisions by the names that they give."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import RangeError
+from latticework.commands.accuracy import _read_labels
+from latticework.errors import RangeError, UserError
+from latticework.values.inputs.reading_budget import DEFAULTS
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.linear_model import LogisticRegression  # noqa: E402
@@ -36,6 +40,36 @@ def test_classes_by_their_names():
     ]
     with pytest.raises(RangeError, match="none of the classes that the program gives"):
         model.accuracy(X[:4], np.arange(4))
+
+
+@pytest.mark.parametrize("named", [CLASSES, CLASSES.astype(object), np.searchsorted(np.unique(CLASSES), CLASSES) + 5])
+def test_labels_of_chances_are_those_of_the_estimator(named):
+    estimator = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, named)
+    right = estimator.score(X, named)
+    for method in ("predict_proba", "decision_function"):
+        model = lw.compile(
+            lw.from_sklearn(estimator, method), calibrate=X, labels=named, precision_bits=10, progress=False, **SMALL
+        )
+        report = model.accuracy(X, named, encrypted=0, progress=False)
+        assert [column.score for column in report.columns] == [right] * 3 == [model.scores.exact] * 3
+        numbered = np.searchsorted(estimator.classes_, named)  # numbers of classes, which are none of its names
+        assert model.accuracy(X, numbered, encrypted=0, progress=False).columns[0].score == right
+
+
+def test_labels_that_are_no_class_are_refused():
+    estimator = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, CLASSES == "ham")
+    model = lw.compile(lw.from_sklearn(estimator, "predict_proba"), calibrate=X, precision_bits=10, **SMALL)
+    assert model.accuracy(X[:20], CLASSES[:20] == "ham", encrypted=0, progress=False).columns[0].score > 0.5
+    with pytest.raises(RangeError, match=r"hold 'maybe', which is none of the 2 classes .*\(False, True\)"):
+        model.accuracy(X[:2], ["True", "maybe"], encrypted=0, progress=False)
+
+
+def test_the_command_takes_labels_of_a_table(tmp_path):
+    for header, told in (("class", None), ("class,more", "labels alone")):
+        rows = [",".join([name] * len(header.split(","))) for name in CLASSES[:3]]
+        (tmp_path / "y.csv").write_text("\n".join([header, *rows]) + "\n")
+        with nullcontext() if told is None else pytest.raises(UserError, match=told):
+            assert list(_read_labels(tmp_path / "y.csv", DEFAULTS)) == list(CLASSES[:3])
 
 
 def test_numbers_with_the_owners_steps():

@@ -59,6 +59,7 @@ class Assessment:
     placed, positions  the module that runs beside the plan, and which of its values the plan knows
     stand_ins  its functions, and the polynomials in their places
     samples    of calibration, of which the ranges of columns are kept; none where no data were given
+    classes    of a classifier, by which labels are taken
     """
 
     def __init__(
@@ -68,7 +69,9 @@ class Assessment:
         positions: Mapping[Value, int],
         stand_ins: Sequence[StandIn],
         samples: Sequence[Sample],
+        classes: Sequence[Any] = (),
     ) -> None:
+        self.classes = classes
         self.program = program
         self.mirror = ReferenceRun(placed, positions, stand_ins)
         self.calibrated = calibrated_columns(samples) if samples else {}
@@ -176,7 +179,7 @@ class _AssessmentRun:
     ) -> AccuracyReport:
         """All columns, and what is said of the data."""
         spec, given = self.plan.client, self.given
-        decisions = decisions_of(spec, given, self.whole, self.rows, labels)
+        decisions = decisions_of(spec, given, self.whole, self.rows, labels, self.kept.classes)
         columns = [self.column(FLOAT, decisions, self.rows, self.whole, None, None)]
         seen: list[Compared | None] = []
         for name, runs in (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.compiler.accuracy.class_labels import number_labels
 from latticework.compiler.accuracy.judging import ACCURACY, R2, Judge, judge_of, judge_without_labels
 from latticework.compiler.assessment.given_rows import DataRows
 from latticework.errors import RangeError, ShapeError
@@ -54,14 +55,18 @@ class RowDecisions:
         return np.asarray(a == b if self.tolerance is None else np.abs(a - b) <= self.tolerance)
 
 
-def decisions_of(spec: ClientSpec, given: DataRows, exact: Joined, rows: Sequence[int], labels: Any) -> RowDecisions:
+def decisions_of(
+    spec: ClientSpec, given: DataRows, exact: Joined, rows: Sequence[int], labels: Any, classes: Sequence[Any] = ()
+) -> RowDecisions:  # fmt: skip
     """Choose how this program's results become decisions, by its owner's steps, its labels or its results.
 
     exact   results of the program itself, of these rows
     labels  one or more a row of all the data; None
+    classes of the estimator, whose labels are taken as it has them
     raises  ShapeError, DtypeError or RangeError for labels that do not fit
     """
     deciding = None if spec.owner is None else next((r for r in spec.owner.after if _decides(r)), None)
+    labels = labels if deciding is not None else number_labels(labels, classes)
     known = None if labels is None else _by_row(given, np.asarray(in_numpy(labels) if is_tensor(labels) else labels))
     if deciding is not None:
         return _by_owner(spec, given, deciding, exact, known)

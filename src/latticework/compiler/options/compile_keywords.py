@@ -33,9 +33,10 @@ class CompileKeywords(TypedDict, total=False):
     encrypted by. Without data inputs are taken to lie in [-1, 1], and functions need their own range=."""
     labels: Any
     """One a row of `calibrate`, to score the first output by, before and after functions are approximated:
-    integers are classes, whose score is the accuracy (the place of the largest number in the last axis; of one
-    number a row whether it exceeds 1/2, or 0 where results of the program itself leave [0, 1]); floats are what
-    the output should be, and the score is R^2. Scores are in the report and `model.scores`."""
+    integers are classes, and so are texts that an estimator has for them; their score is the accuracy (the place
+    of the largest number in the last axis; of one number a row whether it exceeds 1/2, or 0 where results of the
+    program itself leave [0, 1]); floats are what the output should be, and the score is R^2. Scores are in the
+    report and `model.scores`."""
     precision_bits: float
     """On inputs like those of calibration every output is within 2^-precision_bits of the program itself,
     relative to the largest output in calibration: errors of functions and of encryption together. Functions get

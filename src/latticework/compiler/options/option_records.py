@@ -96,7 +96,8 @@ class Data:
     labels: Any = option(
         None,
         "one a row of `calibrate`, to score the first output by, before and after functions are approximated: integers "
-        "are classes, whose score is the accuracy (the place of the largest number in the last axis; of one number a "
+        "are classes, and so are texts that an estimator has for them; their score is the accuracy (the place of the "
+        "largest number in the last axis; of one number a "
         "row whether it exceeds 1/2, or 0 where results of the program itself leave [0, 1]); floats are what the "
         "output should be, and the score is R^2. Scores are in the report and `model.scores`",
         ARRAYS, _CALIBRATED, help=".npy with a label for each row of calibrate, to score by.", form=CommandForm.VALUES,

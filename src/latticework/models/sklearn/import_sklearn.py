@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, overload
 
+import numpy as np
+
 from latticework.errors import DtypeError, RangeError, UnsupportedError, UserError
 from latticework.frontend.recording.plain import plain_array
 from latticework.ir.location import Loc
@@ -122,7 +124,9 @@ def _program(
     named, constants = with_names(nodes)
     graph = ModelGraph(kind, (GraphInput(X, (rows, width), loc),), constants, named, tuple(outputs), loc)
     names = names or names_of(samples, _SAMPLES)
-    return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names, front)
+    program = SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names, front)
+    program.classes = _classes(fitted)
+    return program
 
 
 def _exact(step: FittedStep, samples: _Samples | None, digits: int, method: str, names: Names) -> TreeCircuit | None:
@@ -199,6 +203,12 @@ def feature_names(fitted: Any, width: int | None) -> Names:
             return names if len(names) == width else ()
         fitted = part
     return ()
+
+
+def _classes(fitted: Any) -> tuple[Any, ...]:
+    """The classes of a classifier with one output; () of anything else."""
+    classes = getattr(fitted, "classes_", None)
+    return tuple(classes.tolist()) if isinstance(classes, np.ndarray) and classes.ndim == 1 else ()
 
 
 def _first_part(fitted: Any) -> Any:

@@ -23,6 +23,12 @@ def test_a_project_runs_from_training_to_decryption(kind, tmp_path, monkeypatch,
         runpy.run_path(words[0])
     assert not list((folder / "server").rglob("secret*"))
     told = capsys.readouterr().out
+    if kind == "sklearn":  # rows of words and gaps, and classes that have names
+        table = (folder / "client" / "inputs.csv").read_text()
+        assert ",NA" in table and "\n," in table
+        decrypted, expected = (line.split(maxsplit=1)[1] for line in told.splitlines())
+        assert decrypted == expected and "pays" in expected and "fails" in expected
+        return
     numbers = [np.array(line.split(maxsplit=1)[1].strip("[] ").split(), float) for line in told.splitlines()]
     assert np.allclose(*numbers, atol=0.05 if kind == "torch" else 0)
 

@@ -107,7 +107,8 @@ def _program(
         raise refuse(ModelGraph(kind, (), {}, (), (), loc), assembly.refusals)
     if not width:
         raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
-    front = owner_front(assembly.nodes, [result.value], assembly.widths, by_name=bool(names) and _is_by_name(fitted))
+    by_name = bool(names) and _is_by_name(fitted)
+    front = owner_front(assembly.nodes, [result.value], assembly.widths, by_name=by_name)
     nodes, outputs = (assembly.nodes, [result.value]) if front is None else (front.nodes, front.outputs)
     width = width if front is None else front.width
     if front is not None and outputs == [Ref(X)]:
@@ -124,7 +125,7 @@ def _program(
     named, constants = with_names(nodes)
     graph = ModelGraph(kind, (GraphInput(X, (rows, width), loc),), constants, named, tuple(outputs), loc)
     names = names or names_of(samples, _SAMPLES)
-    program = SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names, front)
+    program = SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names, front, by_name=by_name)
     program.classes = _classes(fitted)
     return program
 
@@ -173,8 +174,13 @@ def _innermost(fitted: Any) -> Any:
 
 
 def _is_by_name(fitted: Any) -> bool:
-    """Whether an estimator takes columns of a frame by name, whatever others it has."""
-    return type(_innermost(fitted)).__name__ == "ColumnTransformer"
+    """Whether an estimator takes columns of a frame by name, whatever others it has: all that reads the frame does."""
+    kind, listed = type(fitted).__name__, getattr(fitted, _LISTS.get(type(fitted).__name__, ""), None)
+    if kind == "FeatureUnion" and isinstance(listed, list):
+        parts = [part for _, part in listed if part != "drop"]
+        return bool(parts) and all(map(_is_by_name, parts))
+    first = _first_part(fitted) if kind == "Pipeline" else getattr(fitted, "best_estimator_", None)
+    return kind == "ColumnTransformer" if first is None else _is_by_name(first)
 
 
 def _width(fitted: Any) -> int | None:

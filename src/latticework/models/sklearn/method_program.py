@@ -25,6 +25,7 @@ class SklearnProgram(TreeProgram):
     doubt   what the second output of the graph, where it has one, says of the first
     names   of the features, where the estimator was fitted on a frame that has them
     front   what the owner computes of them before encryption, where that is something
+    by_name whether frames may have other columns, too, which nothing reads
     """
 
     def __init__(
@@ -36,6 +37,8 @@ class SklearnProgram(TreeProgram):
         doubt: Doubt | None = None,
         names: Names = (),
         front: Front | None = None,
+        *,
+        by_name: bool = False,
     ) -> None:
         super().__init__(graph, CONVERTERS, tuple(notes))
         self.method = method
@@ -44,9 +47,11 @@ class SklearnProgram(TreeProgram):
         if front is not None:
             rows = graph.inputs[0].shape[0]
             read = named_columns(names, front.columns)
-            is_part = len(read) < len(names)
-            given = (Given(name, (rows, len(front.columns)), read, is_part),)
+            given = (Given(name, (rows, len(front.columns)), read, by_name),)
             before = (Prepared(name, (Piece(name, front.steps),)),)
+        elif by_name:
+            given = (Given(name, graph.inputs[0].shape, names, by_name),)
+            before = (Prepared(name, (Piece(name, ()),)),)
         elif names:
             self.columns = {name: names}
         if steps or doubt:

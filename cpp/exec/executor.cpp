@@ -49,7 +49,9 @@ void Executor::check_keys() const {
   }
   if (missing.empty()) return;
   throw Error(ErrorKind::kMissingKey, "the plan needs keys that the key set does not hold: " + missing +
-                                          "; generate the keys of this plan's manifest");
+                                          "; their owner makes them with client.public_keys(beside=keys) "
+                                          "(`latticework keygen --add`), and the server adds them with "
+                                          "keys.merged(more) (`latticework addkeys`)");
 }
 
 /// Every use by itself must fit: others wait for it.

@@ -296,7 +296,7 @@ def test_a_key_of_the_manifest_is_missing(deployed):
         keys = lw.PublicKeys(generator.evaluation_keys(secret, present), None)
         text = refused(
             MissingKeyError,
-            "needs keys that the key set does not hold: .*; generate the keys of this plan",
+            r"needs keys that the key set does not hold: .*; their owner makes them with client.public_keys\(beside=keys",
             lambda keys=keys: deployed.model.server(keys),
         )
         assert f"galois element {absent['galois_element']}" in text or "rotat" in text

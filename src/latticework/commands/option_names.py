@@ -43,7 +43,9 @@ _VALUE = r"""'[^']*'|"[^"]*"|\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[-+]?\d+(?:\.\d+
 _ITEM = r"'(\w+)': "
 _SHAPE = re.compile(r"'([^']*)': (?:\(([^()]*)\)|(\d+))")  # of an input, or of a dimension
 # What only functions of Python take, and limits, which are a record there.
+PYTHON_ONLY = "feed", "techniques", "public", "digits", "mark"
 _PATTERNS = (
+    (re.compile(rf"(?<![\w.\-])((?:{'|'.join(PYTHON_ONLY)})=(?:lw\.\w+\([^()]*\)|{_VALUE})?)"), r"\1 in Python"),
     (re.compile(r"(?<![\w.\-])((?:in|out)puts=\[[^\[\]]*\])"), r"lw.from_onnx(..., \1) in Python"),
     (re.compile(r"limits=lw\.ReadingLimits\((\w+)=\.\.\.\)"), r"--limit \1=N"),
 )

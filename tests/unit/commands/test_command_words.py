@@ -1,6 +1,8 @@
 """Messages at the command line: options for keywords, from the table of commands, and phrases for what is no keyword."""
 
+import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,37 @@ def test_messages_about_programs(tmp_path, monkeypatch):
     assert "Give --weights FILE.npz with an array per weight, by name, or annotate" in text
     text = told([], tmp_path, monkeypatch, "def f(x: lw.Secret):\n    return x * 2\n")
     assert "give --example to compile" in text
+
+
+UNSPOKEN = {
+    name
+    for function in (lw.compile, lw.from_onnx, lw.from_sklearn, lw.from_torch, lw.quote)
+    for name in list(inspect.signature(function).parameters)[1:]
+    if name not in SPOKEN and name not in ("gap", "method", "options")  # which others have too
+}
+
+
+def messages_with(names):
+    """Texts of errors and warnings below the command line that name one of these keywords, values as X."""
+    wanted = re.compile(rf"(?<![\w.\-])({'|'.join(names)})=(?!=)")
+    for path in SOURCE.rglob("*.py"):
+        if "commands" in path.parts or not wanted.search(text := path.read_text()):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            says = isinstance(node, ast.Call) and node.args and re.search(r"Error$|warn$", ast.unparse(node.func))
+            if not says:
+                continue
+            parts = node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else [node.args[0]]
+            said = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in parts)
+            is_of_its_value = re.search(rf"^([\w.]+: )?({'|'.join(names)})=", said)
+            if wanted.search(said) and not is_of_its_value:
+                yield path.name, said
+
+
+def test_options_that_no_command_takes_are_said_to_be_of_python():
+    """But for messages on the value that was given: it was given in Python."""
+    found = dict.fromkeys(messages_with(UNSPOKEN))
+    assert len(found) > 5 and "feed" in UNSPOKEN and "spare_levels" in SPOKEN
+    for file, said in found:
+        told = in_words(said)
+        assert re.search(r"in Python|lw\.\w+\(|from_\w+\(|\(path, ", told), (file, told)

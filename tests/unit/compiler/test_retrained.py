@@ -219,7 +219,7 @@ def test_a_client_makes_only_the_keys_that_are_missing(linear, widened):
     client = new.client(keys=keys)
     more = client.public_keys(beside=keys.public())
     assert len(more.evaluation) == new.plan.kept.new_keys
-    with pytest.raises(lw.errors.MissingKeyError):
+    with pytest.raises(lw.errors.MissingKeyError, match=r"public_keys\(beside=keys\) \(`latticework keygen --add`"):
         new.server(keys.public())
     both = keys.public().merged(more)
     check_run(client, new.server(both), weights)

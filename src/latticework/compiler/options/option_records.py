@@ -266,7 +266,7 @@ class Expert:
         0,
         "products in a row that other circuits may go on with, on this one's results",
         CIRCUITS, "results of programs on arrays are inputs of a later run by feed=, or encrypted anew: leave it out",
-        fits=_is_count, give=_COUNT, in_python="circuits are put together in Python",
+        fits=_is_count, give=_COUNT, help="Products in a row that other circuits may do with the results.",
     )
     like: Model | Path | str | None = option(
         None,

@@ -137,7 +137,7 @@ class _Quoting:
             return tuple(found)
         raise self.problem or UserError(
             f"quote: {self.program.name} is neither sketched nor compiled in {self.seconds:g} s, so nothing is known "
-            "of its cost; give seconds=, for a longer look",
+            "of its cost; lw.quote(..., seconds=60) takes a longer look",
             at=self.program.loc,
         )
 

@@ -171,8 +171,8 @@ class _Lifting:
     def refuse(self, instruction: Instruction, what: str) -> UnsupportedError:
         """The error for code that cannot be lifted."""
         return UnsupportedError(
-            f"export of {self.plan.client.name}: {what}; compile the program again with all techniques "
-            "(leave techniques= out), and export that plan",
+            f"export of {self.plan.client.name}: {what}; compile the program again without techniques=, "
+            "and export that plan",
             at=self.plan.locations[instruction.location],
         )
 

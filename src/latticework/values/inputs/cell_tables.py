@@ -97,7 +97,9 @@ def read_table(file: IO[bytes], name: str, limits: ReadingLimits) -> CellTable:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     if size > limits.file_bytes:
-        raise FormatError(f"{name} has {size} bytes, more than the limit file_bytes={limits.file_bytes}")
+        raise FormatError(
+            f"{name} has {size} bytes, more than the limit file_bytes={limits.file_bytes}; give it in parts"
+        )
     if name.lower().endswith(".parquet"):
         return _read_parquet(file, name, limits, size)
     return _read_csv(file, name, limits, size)

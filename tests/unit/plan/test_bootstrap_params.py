@@ -9,8 +9,9 @@ import pytest
 from latticework.compiler.codegen.bootstrap_plans import failure_probability_log2
 from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, modulus_limit_bits
-from latticework.plan.parameters.bootstrap_chain import exponential_scales, raised_scale, sparse_key_bits
+from latticework.plan.parameters.bootstrap_chain import exponential_scales, raised_scale
 from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.secrets import sparse_key_bits
 
 NAMES = list(BOOTSTRAP_SETS)
 SHAPES = {  # limbs of Q and P, log2 QP (rounded up), levels left, digits

@@ -11,7 +11,7 @@ from plan_contents import CODE, CONSTANTS, DEBUG, META, contents, new_file, old_
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
-from latticework.errors import FormatError, UserError
+from latticework.errors import FormatError, SecurityError, UserError
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.files.serialise import SOURCE, read_client, read_plan, write_client, write_plan
 from latticework.plan.schema.schema import FORMAT, Approximation, SourceLocation, TensorValue
@@ -103,6 +103,15 @@ def test_a_client_file_holds_no_weights_and_is_no_plan():
     assert read_client(data) == read_client(DATA) == PLAN.client
     with pytest.raises(FormatError):
         read_plan(data)
+
+
+def test_the_security_that_files_promise_is_measured_by_the_table():
+    plan = small_plan()
+    client = replace(plan.client, chain=replace(plan.chain, insecure=not plan.chain.insecure))
+    assert not client.chain.insecure, "a chain that is too large for its ring"
+    for read, data in ((read_client, write_client(client)), (read_plan, write_plan(replace(plan, client=client)))):
+        with pytest.raises(SecurityError, match="not marked INSECURE: they were altered"):
+            read(data)
 
 
 def test_every_truncation_is_a_format_error():

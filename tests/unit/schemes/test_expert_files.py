@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from expert_calls import worlds
 
 from latticework import _core, bfv, ckks
 from latticework.errors import DtypeError, FormatError, ParameterMismatchError, SecretKeyError, SecurityError
+from latticework.schemes.rlwe.parameter_files import write_chain
 
 WORLDS = worlds()
 KINDS = ("SecretKey", "PublicKey", "EvaluationKeys", "Ciphertext")
@@ -130,6 +132,19 @@ def test_parameters_come_back(w, tmp_path):
         damaged[place] ^= 4
         with pytest.raises(FormatError, match="these are no parameters|the checksum does not fit"):
             kind.from_bytes(bytes(damaged), insecure=True)
+
+
+def test_forged_parameters_are_measured_by_the_table(w):
+    """The mark of an insecure set taken off, and fingerprint and hash computed anew."""
+    kind = w.module.Parameters
+    forged = replace(w.parameters.chain, insecure=False)
+    for read in (
+        lambda **marks: kind.from_bytes(write_chain(forged), **marks),
+        lambda **_: kind.of_chain(forged),
+    ):
+        for marks in ({}, {"insecure": True}):
+            with pytest.raises(SecurityError, match=r"not marked INSECURE: they were altered"):
+                read(**marks)
 
 
 def test_parameters_of_a_bootstrap_come_back():

@@ -28,6 +28,7 @@ from latticework.plan.instructions.reason import CallReason
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
+from latticework.plan.parameters.secrets import check_security
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.kept_parts import KeptParts
@@ -289,6 +290,7 @@ def _check_chain(chain: ModulusChain) -> None:
         core_parameters(chain)
     except (ValueError, TypeError) as error:
         raise FormatError(f"plan: parameters are not valid: {error}") from None
+    check_security(chain)
 
 
 def _field(content: Any, name: str) -> Any:

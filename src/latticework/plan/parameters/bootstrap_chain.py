@@ -19,6 +19,7 @@ from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.plan.parameters.check_set import check_set
 from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain, Track, next_scale
+from latticework.plan.parameters.secrets import sparse_key_bits
 from latticework.plan.parameters.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.plan.parameters.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
 from latticework.values.sums import add_up
@@ -223,11 +224,6 @@ def _check_security(chosen: BootstrapSet, chain: ModulusChain) -> None:
             f"{over(bits, sparse or 0)} bits of modulus at N=2^{chosen.log2_degree}, where {sparse} are "
             "allowed; use a smaller q0"
         )
-
-
-def sparse_key_bits(chain: ModulusChain) -> float:
-    """log2 of the modulus of the key to the sparse secret: q0 and the first special prime."""
-    return log2(chain.primes[0]) + log2(chain.special[0])
 
 
 def failure_log2(chain: ModulusChain, coefficients: int) -> float:

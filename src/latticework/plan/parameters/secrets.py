@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import Any
 
-from latticework.errors import RangeError
+from latticework.errors import RangeError, SecurityError
 from latticework.plan.parameters.modulus_chain import GAUSSIAN, TERNARY, ModulusChain
+from latticework.plan.parameters.security import sparse_modulus_limit_bits
 from latticework.values.extension import _core
 
 
@@ -26,6 +28,11 @@ def check_secret(secret: Any, weight: Any, ring_degree: int) -> tuple[str, int]:
     return secret, weight
 
 
+def sparse_key_bits(chain: ModulusChain) -> float:
+    """log2 of the modulus of the key to the sparse secret: q0 and the first special prime."""
+    return log2(chain.primes[0]) + log2(chain.special[0])
+
+
 def secret_limit_bits(chain: ModulusChain) -> int | None:
     """Largest log2(QP) for the secret keys of a chain, or None where no table with a source has them.
 
@@ -33,6 +40,26 @@ def secret_limit_bits(chain: ModulusChain) -> int | None:
     """
     limit = _core.max_log2_modulus_of(chain.secret, chain.secret_weight, chain.ring_degree, chain.security_bits)
     return None if limit is None else int(limit)
+
+
+def is_secure(chain: ModulusChain) -> bool:
+    """Whether the tables allow the modulus of a chain, and that of a bootstrap's key to the sparse secret."""
+    limit = secret_limit_bits(chain)
+    if limit is None or chain.log2_qp > limit:
+        return False
+    sparse = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
+    return chain.bootstrap is None or (sparse is not None and sparse_key_bits(chain) <= sparse)
+
+
+def check_security(chain: ModulusChain) -> None:
+    """SecurityError for a chain that is not secure, and not marked as that: nobody but a forger makes one."""
+    if chain.insecure or is_secure(chain):
+        return
+    raise SecurityError(
+        f"parameters of log2(QP) = {chain.log2_qp:.1f} at N={chain.ring_degree} have less than {chain.security_bits} "
+        f"bits of security (at most {secret_limit_bits(chain) or 0} bits are secure), but are not marked INSECURE: "
+        "they were altered; get them anew from whoever made them"
+    )
 
 
 def secret_text(chain: ModulusChain) -> str:

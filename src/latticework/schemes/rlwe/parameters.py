@@ -13,7 +13,7 @@ from latticework.errors import LevelError, ParameterMismatchError, RangeError, U
 from latticework.errors.shown import count_noun, describe
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.plan.parameters.secrets import secret_limit_bits, secret_text
+from latticework.plan.parameters.secrets import check_security, secret_limit_bits, secret_text
 from latticework.runtime.devices.device import Device, as_device, context_on
 from latticework.runtime.devices.drivers import check_gpu, known_backends
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
@@ -37,7 +37,8 @@ class ChainParameters:
         self.chain, self._backend, self._threads = chain, backend, threads
         self._place = place
         self._elsewhere: dict[Device | None, Self] = {}
-        core_parameters(chain)  # every rule is checked there
+        core_parameters(chain)  # every rule but that of security is checked there
+        locate(check_security)(chain)
         return self
 
     @classmethod

@@ -23,25 +23,26 @@ def test_average_within_two_bits_and_worst_case_below(case, public):
     encryptor = bfv.Encryptor(case.parameters, key, evaluator=case.evaluator)
     fresh, e = model.fresh(public_key=public), case.evaluator
     new = lambda: encryptor.encrypt(case.random(rng))  # noqa: E731
+    other = lambda: model.fresh(public_key=public)  # noqa: E731
     a, b = new(), new()
     pairs = [
         (a, fresh),
-        (a + b, model.add(fresh, fresh)),
+        (a + b, model.add(fresh, other())),
         (a * 1001, model.mul_int(fresh, 1001)),
         (a + case.random(rng), model.add_plain(fresh)),
         (a * case.random(rng), model.mul_plain(fresh)),
         (a.rotate(1), model.rotate(fresh)),
         (e.mod_switch(a, 2), model.mod_switch(fresh, 2)),
-        (e.mul(a, b), model.mul(fresh, fresh, relinearized=False)),
-        (a * b, model.mul(fresh, fresh)),
+        (e.mul(a, b), model.mul(fresh, other(), relinearized=False)),
+        (a * b, model.mul(fresh, other())),
         (a * a, model.square(fresh)),
     ]
     chain, square, low = (pairs[-2], pairs[-1], (e.mod_switch(a, 2), model.mod_switch(fresh, 2)))
     for _ in range(3):
-        chain = (chain[0] * new(), model.mul(chain[1], fresh))
+        chain = (chain[0] * new(), model.mul(chain[1], other()))
         square = (square[0] * square[0], model.square(square[1]))
         pairs += [chain, square]
-    pairs.append((low[0] * e.mod_switch(b, 2), model.mul(low[1], low[1])))
+    pairs.append((low[0] * e.mod_switch(b, 2), model.mul(low[1], model.mod_switch(other(), 2))))
     for found, noise in pairs:
         predicted = model.budget(noise)
         if predicted < 2:
@@ -75,3 +76,48 @@ def test_budget_does_not_depend_on_the_message():
     x = case.encryptor.encrypt(np.arange(1024))
     first = case.decryptor.noise_budget(x)
     assert abs(case.decryptor.noise_budget(x + 4711) - first) < 0.5
+
+
+# name -> one more operation on a value, by an evaluator or by the noise model
+RELATED = {
+    "doubled": (lambda e, x: e.add(x, x), lambda m, n: m.add(n, n)),
+    "with its copy": (lambda e, x: e.add(x, e.add(x, 1)), lambda m, n: m.add(n, m.add_plain(n))),
+    "less its multiple": (lambda e, x: e.sub(e.mul_int(x, 3), x), lambda m, n: m.add(m.mul_int(n, 3), n)),
+    "relinearised": (lambda e, x: e.add(x, e.neg(x) * -1), lambda m, n: m.add(n, m.rotate(n))),
+}
+
+
+@pytest.mark.parametrize("name", RELATED)
+def test_what_is_reliable_decrypts_however_operands_are_related(name):
+    """Correlated sums: each doubles the noise, and not its variance."""
+    apply, predict = RELATED[name]
+    case = make_case(small_parameters(20, 4, 1))
+    model, value = bfv.NoiseModel(case.parameters), 1
+    x = case.encryptor.encrypt(1) * case.encryptor.encrypt(1)
+    noise = model.mul(model.fresh(), model.fresh())
+    steps = 0
+    while model.is_reliable(predict(model, noise)):
+        before = case.decryptor.decrypt(x, np.uint64)[0, 0].astype(int)
+        x, noise, steps = apply(case.evaluator, x), predict(model, noise), steps + 1
+        value = {"doubled": 2, "with its copy": 2, "less its multiple": 2, "relinearised": 2}[name] * before
+        assert case.decryptor.noise_budget(x) >= model.budget(noise) - 1
+    assert steps > 10
+    (expected,) = {(value + (name == "with its copy")) % case.parameters.plain_modulus}
+    assert (case.decryptor.decrypt(x, np.uint64) == expected).all()
+
+
+def test_lineages_tell_encryptions_and_rotations_apart():
+    model = bfv.NoiseModel(small_parameters(20, 4, 1))
+    x, y = model.fresh(), model.fresh()
+    growth = lambda a, b: (model.variance(model.add(a, b)) - model.variance(a)) / 2  # noqa: E731
+    assert growth(x, x) == pytest.approx(1) and growth(x, y) == pytest.approx(0.5)
+    p = model.mul(x, y)
+    assert growth(p, model.mul(x, y)) == pytest.approx(1)  # the same product again
+    assert growth(p, model.rotate(p, 3)) == pytest.approx(0.5, abs=0.1)
+    assert growth(p, model.rotate(model.rotate(p, 3), -3)) == pytest.approx(1, abs=0.1)
+    assert growth(p, model.rotate(p, swapped=True)) == pytest.approx(0.5, abs=0.1)
+    assert model.variance(model.mul(p, p)) == pytest.approx(model.variance(model.square(p)))
+    many = p
+    for step in range(1, 600):
+        many = model.add(many, model.rotate(p, step))
+    assert many.lineage is None and growth(many, many) == pytest.approx(1)

@@ -5,8 +5,9 @@ below Q/(2t). It is kept as one variance for each power of the secret: the coeff
 V_i * i! * (2N/3)^i, where a plain product of variances would miss the i! (the values of s at the roots of unity are
 complex Gaussians of variance 2N/3, and E|z|^2i = i! * (2N/3)^i). That is the mean over all secrets; for high powers it
 is due to roots so rare that most secrets have none, so the typical budget leaves out what exceeds the largest of N/2
-values. Independent parts are assumed, so a sum of x with itself is `mul_int`. The worst case bounds every coefficient
-for every choice of the randomness. All numbers are logarithms, as a variance at N = 2^15 exceeds what a float holds.
+values. Operands are independent here: `NoiseModel` and `bfv_noise_domain.py` know which are not. The worst case bounds
+every coefficient for every choice of the randomness. All numbers are logarithms, as a variance at N = 2^15 exceeds what
+a float holds.
 
 source  the split by powers of s: Biasioli, Marcolla, Calderini, Mono, "Improving and Automating BFV Parameters
         Selection" (ePrint 2023/600); the products are those of `cpp/schemes/bfv/evaluator.cpp`
@@ -14,6 +15,7 @@ source  the split by powers of s: Biasioli, Marcolla, Calderini, Mono, "Improvin
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import exp, exp2, factorial, inf, log, log2
 from typing import Protocol
@@ -27,6 +29,9 @@ MIN_BUDGET_BITS = 2.0  # decryption refuses less
 ROUNDING = log2(ROUNDING_VARIANCE)
 SLACK_BITS = 2.0  # for sums and rotations, at each level of depth
 FAILURE_DEVIATIONS = 13.5  # 2^15 Gaussian coefficients exceed this with probability below 2^-117, 2^12 below 2^-120
+
+
+Source = tuple[int, int, bool]  # number of the encryption, slots of a row rotated to the left, rows swapped
 
 
 def log_sum(*terms: float) -> float:
@@ -91,11 +96,18 @@ class Noise:
     level      where it is
     variances  log2 of the variance that goes with each power of the secret
     worst      log2 of a bound on every coefficient
+    lineage    encryptions that it comes from, each with how far it was rotated since; None: too many to tell
     """
 
     level: int
     variances: tuple[float, ...]
     worst: float
+    lineage: frozenset[Source] | None = frozenset()
+
+
+def are_related(x: Noise, y: Noise) -> bool:
+    """Whether both may come from one encryption: in sums and products they then add up linearly."""
+    return x is y or x.lineage is None or y.lineage is None or not x.lineage.isdisjoint(y.lineage)
 
 
 def no_noise(level: int) -> Noise:
@@ -154,9 +166,9 @@ class ShapeNoiseModel:
         Before each product: a rotation, and a sum of up to 2^(2 * SLACK_BITS) independent terms.
         """
         while len(self._products) <= depth and self.is_reliable(self._products[-1]):  # noise only grows
-            x = self.mul(self._products[-1], self._products[-1])
-            more = Noise(x.level, tuple(v + 2 * SLACK_BITS for v in x.variances), x.worst + 2 * SLACK_BITS)
-            self._products.append(self.rotate(more))
+            x = self._product(self._products[-1], self._products[-1], 0, relinearized=True)
+            more = replace(x, variances=tuple(v + 2 * SLACK_BITS for v in x.variances), worst=x.worst + 2 * SLACK_BITS)
+            self._products.append(self._switch(more))
         return len(self._products) > depth and self.is_reliable(self._products[depth])
 
     @cached_property
@@ -171,21 +183,21 @@ class ShapeNoiseModel:
 
     def add(self, x: Noise, y: Noise) -> Noise:
         """Return the noise of a sum or difference of independent ciphertexts."""
-        return Noise(x.level, _sum(x.variances, y.variances), log_sum(x.worst, y.worst))
+        return replace(x, variances=_sum(x.variances, y.variances), worst=log_sum(x.worst, y.worst))
 
     def add_plain(self, x: Noise) -> Noise:
         """Return the noise after a public vector is added."""
-        return Noise(x.level, _sum(x.variances, (ROUNDING,)), log_sum(x.worst, -1.0))
+        return replace(x, variances=_sum(x.variances, (ROUNDING,)), worst=log_sum(x.worst, -1.0))
 
     def mul_int(self, x: Noise, factor: int) -> Noise:
         """Every slot times an integer; `factor` as its representative nearest to zero."""
         size = log2(abs(factor)) if factor else -inf
-        return Noise(x.level, tuple(v + 2 * size for v in x.variances), x.worst + size)
+        return replace(x, variances=tuple(v + 2 * size for v in x.variances), worst=x.worst + size)
 
     def mul_plain(self, x: Noise) -> Noise:
         """Times a vector of random slots: coefficients are then spread over all residues modulo t."""
         gain = self._n + 2 * self._t - log2(12)
-        return Noise(x.level, tuple(v + gain for v in x.variances), x.worst + self._n + self._t - 1)
+        return replace(x, variances=tuple(v + gain for v in x.variances), worst=x.worst + self._n + self._t - 1)
 
     def rotate(self, x: Noise) -> Noise:
         """A rotation, a swap of the rows, or a relinearisation."""
@@ -194,7 +206,8 @@ class ShapeNoiseModel:
     def mod_switch(self, x: Noise, level: int) -> Noise:
         """Switch to a lower level."""
         divided = self.parameters.log2_q(x.level) - self.parameters.log2_q(level)
-        small = Noise(level, tuple(v - 2 * divided for v in x.variances), x.worst - divided)
+        variances = tuple(v - 2 * divided for v in x.variances)
+        small = replace(x, level=level, variances=variances, worst=x.worst - divided)
         return add_rounding(small, 1, self.parameters.secret_sum)
 
     def mul(self, x: Noise, y: Noise, *, relinearized: bool = True) -> Noise:
@@ -225,7 +238,7 @@ class ShapeNoiseModel:
             self._n + log_sum(x.worst, other_bound) + wrap_bound,
             self._n + x.worst + other_bound + self._t - p.log2_q(x.level),
         )
-        product = add_rounding(Noise(x.level, _sum(linear, quadratic), bound), 2, most)
+        product = add_rounding(replace(x, variances=_sum(linear, quadratic), worst=bound), 2, most)
         return self._switch(product) if relinearized else product
 
     def _switch(self, x: Noise) -> Noise:
@@ -234,7 +247,7 @@ class ShapeNoiseModel:
         ratios = [digit - p.log2_p for digit in p.digit_bits(x.level)]
         spread = log_sum(*(self._n + 2 * r + ROUNDING + log2(ERROR_VARIANCE) for r in ratios))
         bound = log_sum(*(self._n + r - 1 + log2(ERROR_BOUND) for r in ratios))
-        switched = Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound))
+        switched = replace(x, variances=_sum(x.variances, (spread,)), worst=log_sum(x.worst, bound))
         return add_rounding(switched, 1, p.secret_sum)
 
 
@@ -250,7 +263,12 @@ def _moment(i: int, cut: float) -> float:
 def add_rounding(x: Noise, degree: int, secret_sum: float) -> Noise:
     """Return the noise after every polynomial of a ciphertext of this degree is rounded."""
     bound = log2(sum(secret_sum**i for i in range(degree + 1)) / 2)
-    return Noise(x.level, _sum(x.variances, (ROUNDING,) * (degree + 1)), log_sum(x.worst, bound))
+    return replace(x, variances=_sum(x.variances, (ROUNDING,) * (degree + 1)), worst=log_sum(x.worst, bound))
+
+
+def sum_of_related(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
+    """Return variances of a sum whose deviations add up, the most that correlated terms can have."""
+    return tuple(2 * v for v in _sum(tuple(v / 2 for v in a), tuple(v / 2 for v in b)))
 
 
 def _sum(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:

@@ -38,7 +38,8 @@ from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.bfv.bfv_encryption import Decryptor, Encoder, Encryptor
 from latticework.schemes.bfv.bfv_evaluator import Evaluator
 from latticework.schemes.bfv.bfv_keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
-from latticework.schemes.bfv.bfv_parameters import NoiseModel, Parameters
+from latticework.schemes.bfv.bfv_noise_model import NoiseModel
+from latticework.schemes.bfv.bfv_parameters import Parameters
 from latticework.schemes.rlwe.files import CiphertextFiles
 
 _files = CiphertextFiles[Parameters, Ciphertext, Evaluator](Ciphertext)

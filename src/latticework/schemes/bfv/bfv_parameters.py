@@ -16,13 +16,12 @@ from latticework.plan.parameters.bfv_chain import (
     plain_prime,
     transform_counts,
 )
-from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.plan.parameters.stated_primes import PrimeRequest
 from latticework.schemes.rlwe.checks import fail, locate, whole
-from latticework.schemes.rlwe.parameters import ChainParameters, need_parameters
+from latticework.schemes.rlwe.parameters import ChainParameters
 from latticework.values.sums import add_up
 
 
@@ -176,15 +175,6 @@ class Parameters(ChainParameters):
 
     def _repr_facts(self) -> tuple[str, str]:
         return f"t={self.plain_modulus}", ""
-
-
-class NoiseModel(ShapeNoiseModel):
-    """The noise of each operation on ciphertexts of these parameters. Operands of one operation are at one level."""
-
-    @locate
-    def __init__(self, parameters: Parameters) -> None:
-        need_parameters("NoiseModel", parameters, Parameters)
-        super().__init__(ChainShape(parameters.chain))
 
 
 def _check_sizes(ring_degree: int, security_bits: int) -> None:

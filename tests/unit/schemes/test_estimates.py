@@ -87,6 +87,36 @@ def test_measured_precision_is_predicted_precision(name, vector):
         assert found.num_bytes == pytest.approx(got.num_bytes, rel=0.05)
 
 
+# name -> (levels to spend, what makes up to v * v + v of slots of v); level 0 holds values below 512
+WRAPS = {
+    "a product": (1, lambda e, x, v: (x * x).settle()),
+    "a power": (1, lambda e, x, v: (x**2).settle()),
+    "a whole factor": (0, lambda e, x, v: e.mul_int(x, int(v))),
+    "a sum": (0, lambda e, x, v: e.add(e.mul_int(x, int(v / 2)), e.mul_int(x, int(v / 2)))),
+    "a public number": (0, lambda e, x, v: e.add(e.add(x, v * v / 2), v * v / 2)),
+    "a public vector": (0, lambda e, x, v: e.add(e.mul_int(x, int(v / 2)), np.full(SLOTS, v * v / 2))),
+    "a public factor": (1, lambda e, x, v: e.rescale(e.mul_plain(x, np.full(SLOTS, v)))),
+    "a number": (1, lambda e, x, v: e.rescale(e.mul_plain(x, v))),
+    "a linear transform": (1, lambda e, x, v: e.linear_transform(x, ckks.LinearTransform({0: np.full(SLOTS, v)}))),
+    "a polynomial": (2, lambda e, x, v: e.polynomial(x, ckks.Polynomial([0.0, 0.0, 1.0]))),
+}
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_errors_beyond_the_modulus_are_unbounded(name):
+    w, (depth, apply) = world(), WRAPS[name]
+    for value, fits in ((30.0, False), (4.0, True)):
+        x = w.secret.encrypt(np.full(SLOTS, value), level=depth)
+        found = w.decryptor.decrypt(w.evaluator.mod_switch(apply(w.evaluator, x, value), 0)).real[0]
+        estimate = w.estimator.mod_switch(apply(w.estimator, w.estimator.fresh(value, value, level=depth), value), 0)
+        assert fits or found < 500, "the value wraps around"
+        later = w.estimator.mul_int(w.estimator.rotate(estimate, 1), 2) - 5
+        for bound in (estimate.bound, later.bound):
+            assert np.isfinite(bound.worst) == np.isfinite(bound.average) == fits
+        assert ("unbounded" in repr(estimate)) != fits
+        assert w.estimator.mul_int(estimate, 0).bound.worst == 0
+
+
 def test_a_bootstrap_is_as_precise_as_predicted():
     boot = ckks.Bootstrapper("T11", slots=256, real=True)
     maker = ckks.KeyGenerator(boot.parameters)
@@ -124,7 +154,7 @@ def test_worst_bounds_of_slots_are_those_of_signs():
     """A slot is a sum of coefficients times roots of unity: over all signs it reaches what the model allows."""
     for slots in (1, 2, 4):
         n = 2 * slots
-        model = ErrorModel(ckks.Parameters(2**10, [40, 40], scale_bits=40, insecure=True).chain)
+        model = ErrorModel(ckks.Parameters(2**10, [42, 40], scale_bits=40, insecure=True).chain)
         allowed = model.encode(1.0, 1.0, slots, 1.0).worst / (0.5 + 2.0**-20)
         root = np.exp(1j * np.pi / n * np.arange(n))
         signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)

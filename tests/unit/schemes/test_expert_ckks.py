@@ -18,6 +18,7 @@ from latticework.errors import (
     ParameterMismatchError,
     PrecisionError,
     RangeError,
+    RangeWarning,
     ScaleError,
     SecretKeyError,
     SecurityError,
@@ -754,3 +755,13 @@ def test_values_of_another_backend_are_refused(tmp_path, parameters, generator, 
     ckks.save_ciphertexts(tmp_path / "both", [mine, foreign])  # files are the same, wherever the values were
     for read in ckks.load_ciphertexts(tmp_path / "both", parameters).values():
         assert np.allclose(decryptor.decrypt(read), 1)
+
+
+def test_a_modulus_as_small_as_the_scale_is_warned_of():
+    with pytest.warns(RangeWarning, match=r"values of 0\.5 or more wrap"):
+        p = ckks.Parameters(2**10, [40, 40, 40], scale_bits=40, insecure=True)
+    maker = ckks.KeyGenerator(p)
+    one = ckks.Encryptor(p, maker.secret_key()).encrypt(np.ones(p.slots))
+    low = ckks.Evaluator(p).mod_switch(one, 0)
+    assert abs(ckks.Decryptor(p, maker.secret_key()).decrypt(low)[0]) < 0.1, "1 wraps around to 0"
+    ckks.Parameters(2**10, [42, 40, 40], scale_bits=40, insecure=True)

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from latticework.errors import UnsupportedError
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.analysis.error_model import Bound, ErrorModel, Source
+from latticework.plan.analysis.error_model import Bound, ErrorModel, Source, fit
 from latticework.plan.instructions.executable import Executable
-from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.instructions.register_kinds import CipherKind, Kind
 from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.walk import Domain, Site, Walk
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
@@ -94,9 +94,12 @@ def carry(
 ) -> tuple[Bound, CipherKind]:
     """The bound that steps from one ciphertext to one, or to an array, make of x, and what kind of register it is of.
 
+    It is infinite where some value on the way may wrap around the modulus.
+
     raises  UnsupportedError for a bootstrap
     """
-    (result,) = bounds_of_outputs(steps, sources, model, [(x,)])
+    run = _Bounds(steps, model, sources, wraps=True)
+    (result,) = run.walk.run(0, [(x,)])
     kind = steps.kinds[steps.registers[steps.blocks[0].code[-1].operands[0].register]]
     assert isinstance(kind, CipherKind)
     return worst_of(result), kind
@@ -121,8 +124,12 @@ class _Bounds(Domain):
         model: ErrorModel,
         sources: Mapping[str, npt.NDArray[Any]],
         on_bound: OnBound | None = None,
+        *,
+        wraps: bool = False,
     ) -> None:
         self.model = model
+        self.wraps = wraps
+        self.code = code
         self.sources = sources
         self.on_bound = on_bound
         self.walk = Walk(code, model.chain, self)
@@ -136,6 +143,9 @@ class _Bounds(Domain):
             raise UnsupportedError(f"{site.record.name}: CKKS plans have no such operation")
         outcome = site.record.error(self, site.use, *operands)
         results: list[Bounds] = outcome if isinstance(outcome, list) else [outcome]
+        if self.wraps:
+            kinds = [self.code.kinds[self.code.registers[register]] for register in site.instruction.results]
+            results = [self.limit(bounds, kind) for bounds, kind in zip(results, kinds, strict=True)]
         if self.on_bound is not None:
             for register, bounds in zip(site.instruction.results, results, strict=True):
                 for bound in bounds:
@@ -146,6 +156,13 @@ class _Bounds(Domain):
         """A bootstrap is one step, where it is known what it leaves."""
         step = self.bootstraps.get(site.instruction.immediate[0])
         return follow() if step is None else [tuple([self.model.bootstrap(a, step) for a in operands[0]])]
+
+    def limit(self, bounds: Bounds, kind: Kind) -> Bounds:
+        """Return bounds of ciphertexts, infinite where values may wrap around the modulus."""
+        if not isinstance(kind, CipherKind) or kind.basis != 0:
+            return bounds
+        modulus = self.model.chain.modulus(kind.level, kind.track)
+        return tuple([fit(bound, modulus, kind.scale) for bound in bounds])
 
     # -- what rules of errors ask for --------------------------------------------------------
 

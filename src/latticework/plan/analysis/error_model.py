@@ -8,7 +8,7 @@ quadrature; which encryptions an error comes from, and by how many slots it was 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import hypot, log2, pi, sin, sqrt
+from math import exp2, hypot, inf, isfinite, log2, pi, sin, sqrt
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 
 RARE_DEVIATIONS = 64.0  # exceeded with a probability below 2^-130 by a Laplace distribution, the longest tail of noise
 MAX_LINEAGE = 512  # sources told apart; an error of more is a mixture, taken as independent of every other
+MOST_BITS = 1000.0  # of numbers that are not taken for infinite
 Source = tuple[int, int, bool]  # number of the encryption, slots rotated to the left, conjugated
 
 
@@ -27,8 +28,9 @@ class Bound:
 
     peak     bound on the magnitude of a slot's exact value
     rms      root mean square of the slots' magnitudes
-    average  standard deviation of the real part of a slot's error, to be expected
-    worst    bound on the magnitude of a slot's error
+    average  standard deviation of the real part of a slot's error, to be expected; infinite where values as large as
+             `rms` may wrap around the modulus
+    worst    bound on the magnitude of a slot's error; infinite where values as large as `peak` may wrap around
     lineage  encryptions that the error comes from; None: too many to tell
     """
 
@@ -54,8 +56,10 @@ class Bound:
 
     def times(self, factor: float) -> Bound:
         """Return the bound of the value and its error, scaled."""
-        f = abs(factor)
-        return replace(self, peak=self.peak * f, rms=self.rms * f, average=self.average * f, worst=self.worst * f)
+        peak, rms, average, worst = (
+            _product(size, abs(factor)) for size in (self.peak, self.rms, self.average, self.worst)
+        )
+        return replace(self, peak=peak, rms=rms, average=average, worst=worst)
 
     def turned(self, steps: int, slots: int, *, conjugated: bool = False) -> Bound:
         """Return the bound after a rotation to the left, or a conjugation."""
@@ -64,6 +68,16 @@ class Bound:
         return replace(
             self, lineage=frozenset((n, (turn + steps) % slots, c != conjugated) for n, turn, c in self.lineage)
         )
+
+
+def fit(a: Bound, modulus: int, scale: float) -> Bound:
+    """Return a bound where coefficients wrap around at half of a modulus: infinite where they may reach it.
+
+    No coefficient is larger than the largest slot times the scale, nor than the root mean square of the slots.
+    """
+    most = exp2(min(log2(modulus) - 1 - log2(scale), MOST_BITS))
+    average = a.average if a.rms + a.average < most else inf
+    return replace(a, average=average, worst=a.worst if a.peak + a.worst < most else inf)
 
 
 class ErrorModel:
@@ -98,12 +112,13 @@ class ErrorModel:
 
     def mul(self, a: Bound, b: Bound) -> Bound:
         """A product, slot by slot; of ciphertexts, or with a public vector."""
-        from_a, from_b = a.average * b.rms, b.average * a.rms
+        from_a, from_b = _product(a.average, b.rms), _product(b.average, a.rms)
+        both = _product(a.average, b.average)
         return Bound(
-            a.peak * b.peak,
-            a.rms * b.rms,
-            hypot(from_a + from_b if _add_related(a, b) else hypot(from_a, from_b), a.average * b.average),
-            a.worst * b.peak + b.worst * a.peak + a.worst * b.worst,
+            _product(a.peak, b.peak),
+            _product(a.rms, b.rms),
+            hypot(from_a + from_b if _add_related(a, b) else hypot(from_a, from_b), both),
+            _product(a.worst, b.peak) + _product(b.worst, a.peak) + _product(a.worst, b.worst),
             _join(a, b),
         )
 
@@ -124,6 +139,8 @@ class ErrorModel:
     def bootstrap(self, a: Bound, step: BootstrapStep) -> Bound:
         """The noise of a bootstrap, and what its series is off by; the worst case leaves out what is rarer
         than 2^-128."""
+        if not isfinite(a.worst):
+            return replace(a, average=inf)
         deviation = step.deviation
         usual, most = (
             float(step.error(np.array([reach]), sqrt(2.0) * reach, deviations)[1][0])
@@ -134,7 +151,8 @@ class ErrorModel:
     def relabel(self, a: Bound, have: float, stated: float) -> Bound:
         """A value whose scale is `have` taken for one of scale `stated`, as a sum of the two does."""
         off = abs(have / stated - 1.0)
-        return replace(a, average=hypot(a.average, off * a.rms), worst=a.worst + off * (a.peak + a.worst))
+        average = hypot(a.average, _product(off, a.rms))
+        return replace(a, average=average, worst=a.worst + _product(off, a.peak + a.worst))
 
 
 def _noisy(a: Bound, average: float, worst: float, slots: int, scale: float) -> Bound:
@@ -144,6 +162,11 @@ def _noisy(a: Bound, average: float, worst: float, slots: int, scale: float) -> 
     1 / sin(pi / 4n), about 2 / pi of their count.
     """
     return a.with_error(average * sqrt(slots) / scale, worst / sin(pi / (4 * slots)) / scale)
+
+
+def _product(a: float, b: float) -> float:
+    """Return a * b, where nothing times something without a bound is nothing."""
+    return a * b if a and b else 0.0
 
 
 def _add_related(a: Bound, b: Bound) -> bool:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import ceil, log2, sqrt
 
-from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
+from latticework.errors import (
+    LayoutError,
+    LevelError,
+    PrecisionError,
+    RangeError,
+    RangeWarning,
+    SecurityError,
+    UserError,
+)
+from latticework.ir.lines import warn
 from latticework.plan.parameters import (
     MAX_SLOTS,
     GroupBits,
@@ -19,13 +28,14 @@ from latticework.plan.parameters import (
 )
 from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.step_noise import mod_down, public_encryption
-from latticework.schemes.ckks.ckks_checks import short_scale_text
+from latticework.schemes.ckks.ckks_checks import scale_text, short_scale_text
 from latticework.schemes.rlwe.checks import fail, locate, real, whole
 from latticework.schemes.rlwe.parameters import ChainParameters
 from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
 MAX_SCALE_BITS = 55
+SMALL_BITS = 1.001  # of a modulus over the scale: values of 1 do not fit
 DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations
 
 
@@ -44,7 +54,8 @@ class Parameters(ChainParameters):
     secret_weight of ternary secrets: how many coefficients are -1 or 1; any number if not given
     security_bits 128, 192 or 256, by the table for such secrets
     insecure      accept sets that are not secure: only for tests
-    raises        SecurityError where log2(QP) is over the limit for the ring degree
+    raises        SecurityError where log2(QP) is over the limit for the ring degree; warns where values of 1 do not fit
+                  the modulus of some level
     """
 
     scheme = "ckks"
@@ -73,6 +84,7 @@ class Parameters(ChainParameters):
             insecure=insecure,
         )  # fmt: skip
         self._use(chain)
+        _warn_of_small_modulus(chain)
 
     @classmethod
     @locate
@@ -186,6 +198,19 @@ class Parameters(ChainParameters):
 
     def _repr_facts(self) -> tuple[str, str]:
         return "", short_scale_text(self.scales[-1])
+
+
+def _warn_of_small_modulus(chain: ModulusChain) -> None:
+    """RangeWarning where a value of 1 wraps around the modulus of a level."""
+    small = [k for k, scale in enumerate(chain.main.scales) if log2(chain.modulus(k)) - log2(scale) <= SMALL_BITS]
+    if small:
+        modulus, scale = log2(chain.modulus(small[0])), chain.main.scales[small[0]]
+        warn(
+            f"Parameters: at level {small[0]} the modulus is 2^{modulus:.1f} and the scale {scale_text(scale)}: "
+            f"values of {2.0 ** (modulus - 1) / scale:.2g} or more wrap around there, without an error; give "
+            "q_bits[0] more bits than the scale has: two for values up to 2, three for values up to 4, ...",
+            RangeWarning,
+        )
 
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, log2
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +18,7 @@ from latticework.compiler.codegen.bare_plan import plan_of_code
 from latticework.errors import RangeError, ShapeError, UserError
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.error_bounds import Magnitude, carry
-from latticework.plan.analysis.error_model import Bound, ErrorModel
+from latticework.plan.analysis.error_model import Bound, ErrorModel, fit
 from latticework.schemes.ckks.ckks_checks import ComplexArray, check_scale
 from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.ckks.ckks_encryption import Encoder
@@ -65,15 +65,23 @@ class Estimate(Ciphertext):
         fail(UserError, f"{who}: an Estimate is in no file; ckks.Ciphertext reads ciphertexts")
 
     def _facts(self) -> list[str]:
-        average, worst = f"2^-{self.bound.precision_bits:.1f}", f"2^-{self.bound.worst_bits:.1f}"
+        average, worst = _power_text(self.bound.average), _power_text(self.bound.worst)
         return [*super()._facts(), f"error average {average} worst {worst}"]
+
+
+def _power_text(size: float) -> str:
+    """Return an error as a power of two."""
+    if not isfinite(size):
+        return "unbounded (values may wrap around the modulus)"
+    return f"2^{log2(size):.1f}" if size else "0"
 
 
 class Estimator(Evaluator):
     """Carries bounds along the operations of an Evaluator, with the rules for levels, scales and degrees of one.
 
     Exact are the real operations with public numbers as they were given, except that a linear transform or a
-    polynomial is exact with its constants as they are encoded: what that moves them by is below the bounds. Of a
+    polynomial is exact with its constants as they are encoded: what that moves them by is below the bounds. Errors are
+    infinite where values may be too large for the modulus, around which they would wrap. Of a
     polynomial the slots are taken for real ones on its interval, or as far beyond it as their peak lies; its worst case
     leaves out noise that is rarer than 2^-128.
 
@@ -140,7 +148,7 @@ class Estimator(Evaluator):
             return self._out(_Shape(x.slots, (0, step.level), step.scale, 1, after))
         plan = operation._plan_for(self.parameters, place)
         bound, kind = carry(plan.steps, plan.sources, self._model, before)
-        if isinstance(operation, Polynomial) and not self._complex_slots:
+        if isinstance(operation, Polynomial) and not self._complex_slots and isfinite(before.worst):
             chain = self.parameters.chain
             with suppress(RangeError):  # beyond the modulus, what is carried along says how large values are
                 alone = plan_of_code(operation.name, plan.steps, plan.sources, chain)
@@ -173,7 +181,9 @@ class Estimator(Evaluator):
         return _Shape(width, (0, level), scale, 1, Bound(0.0, 0.0))
 
     def _out(self, core: Any) -> Estimate:
-        return Estimate(core, self.parameters, self)
+        track, level = core.level
+        bound = fit(core.bound, self.parameters.chain.modulus(level, track), core.scale)
+        return Estimate(replace(core, bound=bound), self.parameters, self)
 
     def _keys(self, who: str, x: Ciphertext) -> Any:
         return self._keys_of_all

@@ -1,6 +1,7 @@
 """Read what an extension asks of the system, and the link map of its code."""
 
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,6 +117,16 @@ def groups_beyond(piece: Piece, machine: str, allowed: frozenset[str]) -> dict[s
         for name in names - allowed:
             beyond.setdefault(name, text)
     return beyond
+
+
+def largest_frame(piece: Piece, machine: str) -> int:
+    """The most bytes that one instruction of some code takes from the stack, below 16 MiB: a function's frame."""
+    if machine == "EM_X86_64":  # sub rsp, number
+        return max(
+            (int.from_bytes(n, "little") for n in re.findall(rb"\x48\x81\xec(...\x00)", piece.code, re.S)), default=0
+        )
+    words = (word for (word,) in struct.iter_unpack("<I", piece.code[: len(piece.code) & ~3]))
+    return max(((word >> 10 & 0xFFF) << 12 for word in words if word & 0xFFC003FF == 0xD14003FF), default=0)
 
 
 def _engine(machine: str) -> Any:

@@ -18,11 +18,12 @@ from pathlib import Path
 from abi3info import DATAS, FUNCTIONS
 from abi3info.models import Symbol
 from wheel_build import map_of
-from wheel_elf import Extension, groups_beyond, read_extension, read_pieces
+from wheel_elf import Extension, groups_beyond, largest_frame, read_extension, read_pieces
 from wheel_targets import DISPATCHED, NEWER_IN_MUSL, Target, target_of
 
 NAME = re.compile(r"latticework-[^-]+-(?P<python>cp3\d+)-(?P<abi>\w+)-(?P<platform>\w+)\.whl")
 MOST_BYTES = 4 << 20
+MOST_FRAME = 72 << 10  # of the 128 KiB that musl gives a thread, which callers need too
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 
 
@@ -60,9 +61,11 @@ def faults_of_stable_abi(made: Extension, minor: int) -> Iterator[str]:
 
 
 def faults_of_code(extension: Path, link_map: str, machine: str) -> Iterator[str]:
-    """Instructions beyond the baseline, where no choice at run time guards them."""
+    """Instructions beyond the baseline, where no choice at run time guards them, and functions that fill the stack."""
     found: dict[tuple[str, str], str] = {}
     for piece in read_pieces(extension, link_map):
+        if (frame := largest_frame(piece, machine)) > MOST_FRAME:
+            yield f"{piece.source} has a function that takes {frame} bytes of stack, more than {MOST_FRAME}"
         allowed = next(
             (sets for end, sets in DISPATCHED.items() if piece.source.endswith(f"{end}.o")), frozenset[str]()
         )

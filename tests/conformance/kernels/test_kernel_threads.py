@@ -108,6 +108,23 @@ def test_fork_in_the_middle_of_a_loop(make_host_ring, x):
         running.result()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_kernels_leave_room_in_the_stack_of_a_small_thread(make_host_ring, x):
+    """musl gives a thread of ours 128 KiB, of which callers need some; a process whose stack is full dies."""
+    ring = make_host_ring(DEGREE)
+    expected = all_results(ring, x)
+    child = os.fork()
+    if child == 0:
+        threading.stack_size(112 << 10)
+        results = []
+        thread = threading.Thread(target=lambda: results.append(all_results(ring, x)))
+        thread.start()
+        thread.join()
+        os._exit(0 if results == [expected] else 1)
+    assert wait_for(child, seconds=20) == 0
+
+
 def num_threads():
     """Threads of this process, where the system tells."""
     tasks = Path("/proc/self/task")

@@ -123,6 +123,24 @@ def test_code_is_found_by_the_source_that_gave_it(tmp_path, monkeypatch):
     assert fault.startswith("a/plan.cpp.o has instructions of avx, which not every processor has: vfmadd231pd ")
 
 
+@pytest.mark.parametrize(
+    ("machine", "code", "frame"),
+    [
+        ("EM_X86_64", b"\x48\x81\xec\x68\xe8\x01\x00", 0x1E868),  # sub rsp, 0x1e868
+        ("EM_X86_64", b"\x48\x81\xec\x00\x20\x01\x00", 0x12000),  # sub rsp, 0x12000
+        ("EM_AARCH64", (0xD1407BFF).to_bytes(4, "little"), 0x1E000),  # sub sp, sp, #0x1e, lsl #12
+        ("EM_AARCH64", (0xD10083FF).to_bytes(4, "little"), 0),  # sub sp, sp, #0x20
+    ],
+)
+def test_functions_that_fill_the_stack_of_a_thread_are_faults(tmp_path, monkeypatch, machine, code, frame):
+    piece = wheel_elf.Piece("a/plan.cpp.o", {"EM_X86_64": ADD_SSE2, "EM_AARCH64": ADD_NEON}[machine] + code)
+    assert wheel_elf.largest_frame(piece, machine) == frame
+    monkeypatch.setattr(wheel_rules, "read_pieces", lambda *_: iter([piece]))
+    found = [*wheel_rules.faults_of_code(tmp_path, "", machine)]
+    fault = f"a/plan.cpp.o has a function that takes {frame} bytes of stack, more than 73728"
+    assert found == ([fault] if frame > 0x12000 else [])
+
+
 def write_wheel(path, **more):
     """A wheel with an extension that is the one of this environment, and files by name."""
     files = {"latticework/__init__.py": b"", **more}

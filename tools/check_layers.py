@@ -105,7 +105,7 @@ WITHIN = {
     "compiler.assessment": "compiler.accuracy compiler.expand",
     "compiler.retraining": "",
     "compiler.circuits": "* compiler.lanes compiler.options compiler.layout_choice compiler.levels compiler.lifting "
-    "compiler.passes",
+    "compiler.passes compiler.retraining",
     "compiler.quoting": "* compiler.accuracy compiler.layout_choice compiler.levels compiler.options",
     "schemes.rlwe": "",
     "schemes.bfv": "schemes.rlwe",

@@ -67,6 +67,18 @@ def to_bfv_plan(
     return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: estimate(plan, options.costs).warm_seconds)
 
 
+def plans_on(name: str, vectors: Vectors, options: CompileOptions, chain: ModulusChain) -> list[Plan]:
+    """The plans of vectors of fresh inputs on given parameters: at the highest levels, then lower.
+
+    raises  LevelError where these have no room for the noise
+    """
+    plans = []
+    for code in lowered_exactly(vectors, options, chain):
+        check_noise(name, NoisyCode(code.code), chain, {})
+        plans.append(to_exact_plan(name, vectors, code, {}))
+    return plans
+
+
 def lowered_exactly(
     vectors: Vectors, options: CompileOptions, chain: ModulusChain, noises: Mapping[int, Noise] | None = None
 ) -> Iterator[Lowered]:

@@ -9,7 +9,6 @@ outputs are computed as large as the lowest level has room for: the scale is giv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from math import ceil, floor, log2
@@ -76,13 +75,9 @@ def _plan_keeping_most(
 
 
 def plan_as_stated(search: PrecisionSearch, old: OldModel, describe: Callable[[ClientSpec], ClientSpec]) -> Plan | None:
-    """The plan of which all is true that the old client file states; None if there is none."""
-    for each in _ways_as_stated(search, old):
-        with suppress(UserError):
-            plan = _plan_on(each, old)
-            if not find_differences(old.client, describe(plan.client)):
-                return plan
-    return None
+    """The plan at the levels and in the ranges of the old client file, of which all that it states is true, or else the
+    most keys are there; None if there is none."""
+    return _plan_keeping_most(_ways_as_stated(search, old), old, describe, [])
 
 
 def is_laid_out_like(vectors: Vectors, client: ClientSpec) -> bool:
@@ -188,7 +183,7 @@ def _plan_on(search: PrecisionSearch, old: OldModel) -> Plan:
     """
     trial: Trial = search.tried_on(old.chain)
     room, at = log2(room_above_scale(old.chain)) + 1, search.program.loc
-    if trial.least_headroom_bits > room:
+    if trial.least_headroom_bits > room and not trial.is_proved:
         raise LevelError(
             f"compile: values take {trial.least_headroom_bits} bits of the modulus above the scale, and the parameters "
             f"of the model given as like= have room for {room:.0f}: scale the outputs down, or {LEAVE_OUT}",

@@ -493,7 +493,7 @@ class PrecisionSearch:
         """
         check_encodable(plan.client, self.program.loc)
         chain, deviations = plan.chain, self.deviations(plan.chain)
-        is_proved = 2.0 * TIGHT * PROVED_MARGIN * value_bounds.size <= room_above_scale(chain)
+        is_proved = _holds_proved(value_bounds, chain)
         unseen = 1.0 if chain.bootstrap is None else UNSEEN_NOISE
         outputs = []
         proofs = Proofs(
@@ -545,12 +545,22 @@ class Trial:
     @property
     def holds_values(self) -> bool:
         """Whether the modulus holds the values."""
-        return self.headroom_bits <= log2(room_above_scale(self.plan.chain)) + 1
+        return self.is_proved or self.headroom_bits <= log2(room_above_scale(self.plan.chain)) + 1
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it holds all that accepted inputs can give, by proof."""
+        return _holds_proved(self.found, self.plan.chain)
 
 
 def room_above_scale(chain: ModulusChain) -> float:
     """The modulus over the scale, at the lowest level of programs."""
     return chain.modulus(chain.floor) / chain.main.scales[chain.floor]
+
+
+def _holds_proved(found: ValueBounds, chain: ModulusChain) -> bool:
+    """Whether the modulus holds values as large as they are proved to be at most."""
+    return 2.0 * TIGHT * PROVED_MARGIN * found.size <= room_above_scale(chain)
 
 
 def _size(chain: ModulusChain) -> tuple[int, int, int]:

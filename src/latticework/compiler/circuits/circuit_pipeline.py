@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from latticework.compiler.lanes.emit_vectors import EmittedCircuit, emit_vectors
+from latticework.compiler.lanes.keep_lanes import OldLanes, keep_lanes
 from latticework.compiler.lanes.lane_graph import INPUT, Graph, evaluate, graph_of
 from latticework.compiler.lanes.lane_record import record_lanes
 from latticework.compiler.lanes.reference import reference
@@ -50,6 +51,7 @@ class LaneOptions:
              part by which everything becomes dearer for one more product in a row
     share    of the work that the effort stands for
     apart    groups whose numbers scalar code has in a ciphertext each
+    old      lanes to keep instead, as far as they do
     """
 
     algorithm: str
@@ -58,6 +60,12 @@ class LaneOptions:
     weights: tuple[float, ...]
     share: float = 1.0
     apart: frozenset[int] = frozenset()
+    old: OldLanes | None = None
+
+    @property
+    def method(self) -> str:
+        """Name of the way in the record of a circuit."""
+        return self.old.record.method if self.old is not None else "apart" if self.apart else self.algorithm
 
 
 @dataclass(frozen=True)
@@ -151,7 +159,10 @@ def to_lanes(
     exact    on integers, else on real numbers
     """
     graph = scalars.written if options.algorithm == "annealing" else scalars.graph  # Coyote rewrites nothing
-    program = vectorize(graph, width, options)
+    names = [n for n, o in zip(scalars.traced.module.outputs, graph.outputs, strict=True) if isinstance(o, int)]
+    program = vectorize(graph, width, options) if options.old is None else keep_lanes(graph, names, options.old)
+    if program is None:
+        raise LayoutError(f"circuit at {scalars.line}: the lanes of the old circuit do not compute this one")
     emitted = emit_vectors(graph, program, width, dirty=dirty)
     ends = set(emitted.module.body.terminator.operands)
     watched = [(v, table) for v, table in emitted.computed if v not in ends][:MAX_WATCHED]
@@ -162,9 +173,9 @@ def to_lanes(
     tensors, positions = [], {}
     largest = _magnitudes(graph, samples, emitted.places) if samples else {}
     outputs = emitted.module.body.terminator.operands, placed.body.terminator.operands, emitted.output_packs
-    names = _names(scalars.traced.results, emitted)
+    told = _names(scalars.traced.results, emitted)
     for number, (value, stacked, pack) in enumerate(zip(*outputs, strict=True)):
-        name = ", ".join(list(names.get(number, ()))[:8]) or f"out{number}"
+        name = ", ".join(list(told.get(number, ()))[:8]) or f"out{number}"
         tensors.append(PlacedTensor(name, value.owner.loc if isinstance(value.owner, Op) else scalars.line, pack))
         positions[stacked] = number
         stacked.origin = Origin(name, scalars.line, largest.get(number))
@@ -181,11 +192,10 @@ def to_lanes(
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
     record = record_lanes(
-        graph.for_lanes(width), program, method="apart" if options.apart else options.algorithm,
+        graph.for_lanes(width), program, method=options.method,
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
         groups=[group.name for group in graph.groups],
-        outputs=[n for n, o in zip(scalars.traced.module.outputs, graph.outputs, strict=True) if isinstance(o, int)],
-        written=scalars.traced.written,
+        outputs=names, written=scalars.traced.written,
     )  # fmt: skip
     return Vectors(
         placed, module, tensors, positions, program_depth(module), width, emitted.input_packs, emitted.output_packs,

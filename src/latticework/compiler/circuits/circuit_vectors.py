@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from latticework.compiler.circuits.array_circuits import to_arrays
@@ -11,9 +12,12 @@ from latticework.compiler.circuits.choose_vectors import Candidate, candidates, 
 from latticework.compiler.circuits.circuit_batch import of_best_width
 from latticework.compiler.circuits.circuit_pipeline import LaneOptions, Scalars
 from latticework.compiler.circuits.composition import SharedParameters
+from latticework.compiler.lanes.keep_lanes import OldLanes
+from latticework.compiler.like_plans import is_laid_out_like
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.stage_results import Vectors
-from latticework.errors import UserError
+from latticework.errors import LayoutError, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.lazy_dataclass import dataclass
@@ -53,6 +57,26 @@ class CircuitVectors(ABC):
         """Width of a vector where nothing else is known."""
 
     @property
+    def old(self) -> OldModel | None:
+        """The model whose place the circuit takes; None: there is none, or it goes on with results of that."""
+        like = self.options.like
+        return None if like is None or self.shared.groups else OldModel(like.plan)
+
+    def keep(self) -> Vectors | None:
+        """The vectors that lie as those of the old model; None where that has none for this circuit."""
+        expert, old = self.options.expert, self.old
+        record = None if old is None else old.plan.circuit
+        if old is None or record is None or expert.algorithm != "search":
+            return None
+        if record.method == "tensors":
+            return self.arrays
+        packs = {each.name: each.pack for each in old.client.secret_inputs}
+        lanes = LaneOptions(expert.algorithm, expert.effort, expert.seed, (), old=OldLanes(record, packs))
+        with suppress(LayoutError):
+            return self.emit(record.width, lanes)
+        return None
+
+    @property
     def is_settled(self) -> bool:
         """Whether the circuit is compiled as arrays without a look at lanes."""
         nodes, expert = len(self.scalars.written.nodes), self.options.expert
@@ -67,7 +91,7 @@ class CircuitVectors(ABC):
 
     def _choose_at(self, width: int, lanes: LaneOptions) -> Candidate:
         """Choose among the vectors of a width, and the arrays."""
-        is_alone = self.shared.is_alone(self.options)
+        is_alone = self.shared.is_alone(self.options) or _is_old_way("apart", self.shared, self.options)
         found = candidates(self.scalars, lanes, partial(self._price, width), is_alone=is_alone)
         return choose(found, None if self.arrays is None else self.predict(self.arrays))
 
@@ -80,6 +104,12 @@ class CircuitVectors(ABC):
         if like is not None:
             return min(self.widest(), like.plan.chain.slots)
         return ring_degree // 2 if ring_degree else self.widest()
+
+
+def _is_old_way(method: str, shared: SharedParameters, options: CompileOptions) -> bool:
+    """Whether a circuit takes the place of one that was vectorised so, as one alone is."""
+    record = None if options.like is None or shared.groups else options.like.plan.circuit
+    return record is not None and record.method == method and not options.expert.spare_levels
 
 
 def find_arrays(
@@ -96,9 +126,13 @@ def find_arrays(
     exact   whether numbers are integers modulo t
     raises  UserError if it has to be
     """
-    if not shared.is_alone(options) or options.expert.algorithm not in ("search", "tensors"):
+    is_kept = _is_old_way("tensors", shared, options)
+    if not (shared.is_alone(options) or is_kept) or options.expert.algorithm not in ("search", "tensors"):
         return None
     found = to_arrays(scalars, samples, options, exact=exact)
+    if is_kept and found is not None and options.like and not is_laid_out_like(found, options.like.plan.client):
+        ring = options.override(ring_degree=options.like.plan.chain.ring_degree)
+        found = to_arrays(scalars, samples, ring, exact=exact)
     if found is None and options.expert.algorithm == "tensors":
         raise UserError(
             f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
+from math import inf
 
 from latticework.compiler.assemble import to_exact_plan
 from latticework.compiler.circuits.choose_vectors import Candidate
@@ -15,11 +16,12 @@ from latticework.compiler.circuits.composition import SharedParameters, shared_p
 from latticework.compiler.circuits.plaintext_modulus import exact_arithmetic, exact_weights
 from latticework.compiler.circuits.too_many_products import check_products, too_many_products
 from latticework.compiler.circuits.wrapping_results import mark_wrapping
-from latticework.compiler.exact_plans import lowered_exactly, to_bfv_plan
+from latticework.compiler.exact_plans import lowered_exactly, plans_on, to_bfv_plan
 from latticework.compiler.lanes.lane_graph import MUL
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.program_lowering import Lowering, Way
+from latticework.compiler.retraining.same_client import find_differences, find_missing
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.errors import LevelError, UserError
 from latticework.frontend import Circuit
@@ -47,8 +49,22 @@ class ExactVectors(CircuitVectors):
 
     def plan(self, vectors: Vectors) -> Plan:
         """Plan vectors for the parameters that are shared, or the smallest that hold their noise."""
-        shared = self.shared
-        return to_bfv_plan(self.name, vectors, self.options, chain=shared.chain, noises=shared.noises(vectors))
+        shared, old = self.shared, self.old
+        if old is None or shared.chain is None:
+            return to_bfv_plan(self.name, vectors, self.options, chain=shared.chain, noises=shared.noises(vectors))
+        high, *lower = plans_on(self.name, vectors, self.options, shared.chain)
+        ends = old.ends([output.name for output in high.client.outputs])
+        outputs = enumerate(high.client.outputs)  # others may go on with results that did not come down
+        is_lower = any(n in ends and ends[n] < output.level - shared.chain.main.top for n, output in outputs)
+        plans = [high, *(lower if is_lower else [])]
+        same = (plan for plan in plans if not find_differences(old.client, plan.client))
+        return next(same, None) or min(plans, key=lambda plan: len(find_missing(old.client, plan.client)))
+
+    def num_missing(self, candidate: Candidate | None) -> float:
+        """Number of keys of a candidate that the old model has not; infinite where it has no plan."""
+        if candidate is None or candidate.plan is None or self.old is None:
+            return inf
+        return len(find_missing(self.old.client, candidate.plan.client))
 
     def predict(self, vectors: Vectors) -> Candidate:
         """Predict seconds of a plan and of sending."""
@@ -67,8 +83,9 @@ class ExactVectors(CircuitVectors):
         return to_lanes(self.scalars, width, lanes, exact=True, dirty=dirty, on_event=on_event)
 
     def weights(self) -> tuple[float, ...]:
-        """Prices on a chain that holds the products in a row."""
-        return exact_weights(self.scalars.graph.depth(), self.options, self.shared.chain) or WEIGHTS
+        """Prices on a chain that holds the products in a row: those by which the old circuit was compiled, if any."""
+        chain = self.shared.chain if self.old is None else None
+        return exact_weights(self.scalars.graph.depth(), self.options, chain) or WEIGHTS
 
     def widest(self) -> int:
         """Lanes of a small ring for shallow circuits: a product with a small public number is next to none."""
@@ -93,11 +110,17 @@ class ExactCircuitLowering(Lowering):
 
         raises  LevelError where no ring has room for the noise of any
         """
-        arrays = self.choice.arrays
-        if arrays is not None and self.choice.is_settled:
+        arrays, old = self.choice.arrays, self.choice.keep()
+        kept = None if old is None else self.choice.predict(old)
+        missing = self.choice.num_missing(kept)
+        if missing == 0:
+            self.best = kept
+        elif arrays is not None and self.choice.is_settled:
             self.best = Candidate(arrays, plan=self.choice.plan(arrays))
         else:
-            self.best = self.choice.choose()
+            found = self.choice.choose()
+            self.best = kept if missing < inf and missing <= self.choice.num_missing(found) else found
+        assert self.best is not None
         if self.best.plan is None:
             raise self.choice.refused[0]
         return self.best.vectors

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property, partial
+from math import inf
 
 from latticework.compiler.circuits.array_circuits import argument_samples, is_of_arrays
 from latticework.compiler.circuits.choose_vectors import Candidate
@@ -21,8 +24,9 @@ from latticework.compiler.layout_choice import (
 from latticework.compiler.like_plans import plan_as_stated
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.program_lowering import Lowering
+from latticework.compiler.retraining.same_client import find_missing
 from latticework.compiler.stage_results import TracedProgram, Vectors
-from latticework.errors import UserError
+from latticework.errors import LevelError, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
@@ -130,21 +134,36 @@ class RealCircuitLowering(Lowering):
     def plan(self, vectors: Vectors) -> Plan:
         """Plan on the parameters that are shared, or on the smallest that do; others want the scale of the level."""
         search = self.search(vectors)
-        if self.shared.chain is not None:
-            stated = self._plan_as_stated(vectors)
-            return search.on(self.shared.chain) if stated is None else stated
-        return search.best(enlarging=not self.options.expert.spare_levels)
+        if self.shared.chain is None:
+            return search.best(enlarging=not self.options.expert.spare_levels)
+        old = self.old
+        if old is None or not self.is_retrained:
+            return search.on(self.shared.chain)
+        stated = plan_as_stated(search, old, self.describe_client)
+        if stated is not None and not find_missing(old.client, stated.client):
+            return stated
+        try:
+            own = search.on(self.shared.chain)
+        except UserError:
+            if stated is None:
+                raise
+            return stated
+        plans = [own] if stated is None else [stated, own]
+        return min(plans, key=lambda plan: len(find_missing(old.client, plan.client)))
+
+    @cached_property
+    def num_missing(self) -> float:
+        """Number of keys that the old model has not; infinite where its parameters do not do."""
+        assert self.old is not None
+        try:
+            return len(find_missing(self.old.client, self.plan(self.vectors).client))
+        except UserError:
+            return inf
 
     @property
     def is_retrained(self) -> bool:
         """Whether it goes on with no results of the old model, so that it may take its place."""
         return self.old is not None and not self.shared.groups
-
-    def _plan_as_stated(self, vectors: Vectors) -> Plan | None:
-        """The plan that keeps the client file of the old model, where this one is the same circuit; None: it is not."""
-        if self.old is None or not self.is_retrained:
-            return None
-        return plan_as_stated(self.search(vectors), self.old, self.describe_client)
 
     @property
     def chosen_set(self) -> BootstrapSet | None:
@@ -185,13 +204,32 @@ def lower_real_circuit(circuit: Circuit, options: CompileOptions) -> RealCircuit
 def lower_real_numbers(
     circuit: Circuit, scalars: Scalars, shared: SharedParameters, options: CompileOptions
 ) -> RealCircuitLowering:
-    """Choose the vectors of a circuit that is traced."""
+    """Choose the vectors of a circuit that is traced: those of an old model first, if they take no new keys."""
     given = circuit_samples(circuit, scalars, options.samples)
     chosen = options.chosen_set
     laid_out = options if chosen is None else options.override(ring_degree=1 << chosen.log2_degree)
     arrays = find_arrays(circuit, scalars, given, shared, laid_out)
     choice = RealVectors(scalars, given, arrays, shared, laid_out)
-    vectors = arrays if arrays is not None and choice.is_settled else choice.choose().vectors
+    lower = partial(_lower_vectors, circuit, choice, options)
+    old = choice.keep()
+    kept: RealCircuitLowering | None = None
+    if old is not None:
+        with suppress(LevelError):
+            kept = lower(old)
+    if kept is not None and kept.num_missing == 0:
+        return kept
+    found = lower(arrays if arrays is not None and choice.is_settled else choice.choose().vectors)
+    return found if kept is None or kept.num_missing > found.num_missing else kept
+
+
+def _lower_vectors(
+    circuit: Circuit, choice: RealVectors, options: CompileOptions, vectors: Vectors
+) -> RealCircuitLowering:
+    """The circuit on vectors that were chosen.
+
+    raises  LevelError where the levels of shared parameters are too few
+    """
+    scalars, shared, given = choice.scalars, choice.shared, choice.samples
     samples, corners = (
         [{name: sample[name] for name in vectors.placed.input_names} for sample in seen]
         for seen in (

@@ -76,7 +76,7 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> _core.
     outputs = [(in_zero(output), 0) for output in graph.ends]
     if unread:
         outputs[0] = with_unread(emitted.add, outputs[0][0], unread), 0
-    return _core.lanes.VectorProgram(emitted.rows, outputs, _counts([row.code for row in emitted.rows]))
+    return _core.lanes.VectorProgram(emitted.rows, outputs, count_codes([row.code for row in emitted.rows]))
 
 
 def _soon_read(graph: Graph) -> list[int]:
@@ -118,11 +118,13 @@ class _Code:
         return len(self.rows) - 1
 
 
-def _counts(codes: list[int]) -> _core.lanes.InstructionCounts:
+def count_codes(codes: Sequence[int], blends: int = 0) -> _core.lanes.InstructionCounts:
+    """Count instructions; `blends` of them are merges that needed a mask."""
+
     def count(*wanted: int) -> int:
         return sum(code in wanted for code in codes)
 
     return _core.lanes.InstructionCounts(
-        rotations=count(V_ROTATE), muls=count(V_MUL), mul_constants=count(V_MUL_CONSTANT), adds=count(V_ADD, V_SUB),
-        add_constants=count(V_ADD_CONSTANT), negs=count(V_NEG), inputs=count(V_INPUT),
+        rotations=count(V_ROTATE), blends=blends, muls=count(V_MUL), mul_constants=count(V_MUL_CONSTANT),
+        adds=count(V_ADD, V_SUB), add_constants=count(V_ADD_CONSTANT), negs=count(V_NEG), inputs=count(V_INPUT),
     )  # fmt: skip

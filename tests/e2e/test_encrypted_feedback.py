@@ -82,7 +82,7 @@ def test_runs_go_on_from_encrypted_results(client, server, data, first):
         assert np.abs(result.reveal() - want).max() < 1e-3
         assert result.rounds == 3 and not result.is_proved
         assert np.abs(result.reveal() - want).max() <= result.error_bound < 1e-3
-        assert "error bound for inputs like those of calibration only" in repr(result)
+        assert "error bound holds for inputs like those of calibration only" in repr(result)
     for result in client.decrypt(first):
         assert result.rounds == 1 and result.is_proved and np.isfinite(result.error_bound)
 

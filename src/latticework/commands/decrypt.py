@@ -59,7 +59,10 @@ def decrypt(
         return Outcome(facts, body="\n".join(shown))
     _, data = deliver(output, lambda: write_arrays(output, arrays), lambda: array_bytes(arrays))
     who = "" if output == STANDARD else ", readable by you only"
-    return Outcome(facts, (f"wrote {name(output)}{who}; do not publish it",), data=data)
+    bounds = (
+        f"{plain_text(key)}{said}" for key, value in values.items() if value.conditions and (said := _precision(value))
+    )
+    return Outcome(facts, (*bounds, f"wrote {name(output)}{who}; do not publish it"), data=data)
 
 
 def _is_doubtful(value: OwnerValue) -> bool:
@@ -110,9 +113,7 @@ def _precision(value: OwnerValue) -> str:
         return "" if value.is_certain.any() or isinstance(value, FinishedValue) else " (NOT CERTAIN)"
     if value.error_bound == 0:
         return ""
-    for_which = "" if value.is_followed else ", for inputs like those of calibration"
-    if value.conditions:
-        for_which += f", {condition_words(value.conditions)}"
+    for_which = f", {condition_words(value.conditions)}" if value.conditions else ""
     return f" (each within {value.error_bound:.2g}{for_which})"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import LevelError, PrecisionError, RangeError, UserError
+from latticework.plan.schema.conditions import UNLIKE
 
 SMALL = {"bootstrap_set": "T11", "insecure": True, "precision_bits": 8, "algorithm": "scalar"}
 X, Y = 0.83, -0.41
@@ -119,7 +120,7 @@ def test_what_wraps_and_becomes_small_is_not_certain():
     result = client.decrypt(model.server(client.keygen().public())(client.encrypt(*worst)))
     for name in ("sum", "beside"):
         assert not result[name].is_certain and not result[name].is_proved
-        assert result[name].doubt() == "error bound for inputs like those of calibration only"
+        assert result[name].conditions == (UNLIKE,)
     assert abs(result["product"].reveal() + 1) <= result["product"].error_bound
 
 

@@ -18,7 +18,7 @@ from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.functions.approximation.sign import composite_sign
 from latticework.plan.client_steps import Finished, OwnerStages, Threshold
 from latticework.plan.files.serialise import read_client, write_client
-from latticework.plan.schema.conditions import Condition, condition_words
+from latticework.plan.schema.conditions import UNLIKE, Condition, condition_words
 from latticework.report.build import build_client_report
 from latticework.runtime.client.feedback import after_rounds
 from latticework.runtime.exchange.decrypted import OwnerValue, of_one_run, of_several
@@ -119,6 +119,41 @@ def test_decisions_of_conditional_numbers_are_not_certain():
     assert found.doubt().startswith("NOT CERTAIN: error bound holds only")
 
 
+def test_wrong_results_of_accepted_combinations_name_their_condition(tmp_path):
+    """Each element is as calibrated and their sum of squares is not: nothing refuses that, so results have to say it.
+
+    The same in the check of inputs, in reports, and by the command that writes a file, which loads its client.
+    """
+
+    @lw.program
+    def nearness(x: lw.Secret[8]):
+        return 1 / (1 + np.sum(x * x))
+
+    model = lw.compile(nearness, calibrate=np.random.default_rng(7).normal(size=(100, 8)), **QUICK)
+    client, x = model.client(threads=1), np.full(8, 1.8)
+    keys = client.keygen()
+    outputs = model.server(keys.public(), threads=1)(client.encrypt(x))
+    wrong = client.decrypt(outputs)
+    assert abs(wrong.reveal() - nearness(x)) > wrong.error_bound and np.isfinite(wrong.error_bound)
+    assert wrong.conditions == (UNLIKE,) and not wrong.is_followed and not wrong.is_proved
+    said = "inputs like those of calibration: combinations of elements are not checked"
+    assert (
+        said.replace(":", " only:") in repr(wrong) and said in repr(wrong.conditions) and said in repr(client.check(x))
+    )
+    for report in (model.report(), build_client_report(model.plan.client)):
+        (first,) = json.loads(report.json())["outputs"]
+        assert said.replace(":", " only:") in first["conditions"]
+    keys.save(tmp_path / "keys")
+    client.save(tmp_path / "m.lwclient")
+    outputs.save(tmp_path / "y.lwct")
+    names = ("m.lwclient", "y.lwct", "y.npy")
+    line = ["decrypt", *(str(tmp_path / name) for name in names), "-k", str(tmp_path / "keys"), "--insecure"]
+    line.insert(3, "-o")
+    assert said.replace(":", " only:") in " ".join(CliRunner().invoke(app, line).output.split())
+    told = json.loads(CliRunner().invoke(app, [*line, "--json", "--force"]).stdout)["outputs"]
+    assert told["result"]["conditions"] == [str(UNLIKE)]
+
+
 CONDITION = Condition("sign", "a.py:3", 0.1)
 SAMPLED = Condition("softplus", "a.py:4")
 
@@ -134,7 +169,7 @@ def test_values_made_of_others_keep_their_conditions(model):
     assert "not proved, as functions were sampled: softplus at a.py:4" in sampled.doubt()
     spec = model.plan.client
     values = {o.name: OwnerValue(np.zeros(o.shape), o.error_bound, conditions=o.conditions) for o in spec.outputs}
-    assert after_rounds(spec, values, 2)["result0"].conditions == spec.outputs[0].conditions
+    assert after_rounds(spec, values, 2)["result0"].conditions == (*spec.outputs[0].conditions, UNLIKE)
 
 
 def test_many_conditions_are_counted():

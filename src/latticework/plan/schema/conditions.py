@@ -9,6 +9,7 @@ from latticework.errors.escaping import plain_text
 from latticework.lazy_dataclass import dataclass
 
 MOST_NAMED = 3
+_UNCHECKED = "combinations of elements are not checked, and others may give wrong results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Condition:
     leaves    as many inputs like those of calibration may leave that interval as compiling warns of
     changed   the program was changed while it was compiled, by `function`, at the stage `place`: results were compared
               on some inputs
+    unlike    intervals of all values say too little: the bound is for inputs like those of calibration. Of no function
+              and no place: `UNLIKE`, which no file holds, since outputs without `reach` have it
     """
 
     function: str
@@ -35,20 +38,29 @@ class Condition:
     modulus: int = field(default=0, metadata={"unstored_default": True})
     leaves: bool = field(default=False, metadata={"unstored_default": True})
     changed: bool = field(default=False, metadata={"unstored_default": True})
+    unlike: bool = field(default=False, metadata={"unstored_default": True})
 
     @property
     def is_sampled(self) -> bool:
         """Whether it is of a user's function."""
-        return not (self.gap or self.modulus or self.leaves or self.changed)
+        return not (self.gap or self.modulus or self.leaves or self.changed or self.unlike)
 
     def __str__(self) -> str:
+        if self.unlike:
+            return f"inputs like those of calibration: {_UNCHECKED}"
         text = f"{plain_text(self.function)} at {plain_text(self.place)}"
         return f"{text} (gap={self.gap:.4g})" if self.gap else text
+
+    def __repr__(self) -> str:
+        return f"Condition({str(self)!r})"
+
+
+UNLIKE = Condition("", "", unlike=True)
 
 
 def uncertain_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """Those that inputs are known to break: of comparisons, results that may wrap, and functions that many leave."""
-    return tuple(each for each in conditions if not (each.is_sampled or each.changed))
+    return tuple(each for each in conditions if not (each.is_sampled or each.changed or each.unlike))
 
 
 def left_by(conditions: Iterable[Condition], *, is_told: bool) -> tuple[Condition, ...]:
@@ -90,4 +102,6 @@ def condition_words(conditions: Sequence[Condition]) -> str:
         lines.append(f"not proved, as functions were sampled: {list_conditions(sampled)}")
     if changed:
         lines.append(f"not proved, as the program was changed while it was compiled: {list_conditions(changed)}")
+    if UNLIKE in conditions:
+        lines.append(f"holds for inputs like those of calibration only: {_UNCHECKED}")
     return "; ".join(lines)

@@ -26,7 +26,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.schema.arguments import Argument, Result
 from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.circuit_schedule import CircuitRecord
-from latticework.plan.schema.conditions import Condition, left_by, merge_conditions
+from latticework.plan.schema.conditions import UNLIKE, Condition, left_by, merge_conditions
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.feedback_limits import FeedbackLimits
@@ -121,6 +121,11 @@ class Output:
         mask = np.zeros(self.shape, dtype=bool)
         mask.flat[list(self.wrapping) or slice(None)] = True
         return np.broadcast_to(mask, shape)
+
+    @property
+    def all_conditions(self) -> tuple[Condition, ...]:
+        """The conditions, and that an input is like those of calibration where intervals prove nothing."""
+        return self.conditions if self.reach is not None or not self.error_bound else (*self.conditions, UNLIKE)
 
     def unpack_values(self, vectors: npt.NDArray[Any], items: int | None = None) -> npt.NDArray[np.float64]:
         """Tensors (items, *shape) from their vectors, or the first one: `packing.rows`."""
@@ -284,10 +289,10 @@ class ClientSpec:
             yield from ((result.name, self._conditions_of(result)) for result in self.results)
             return
         if self.owner is None or not self.owner.after:
-            yield from ((output.name, output.conditions) for output in self.outputs)
+            yield from ((output.name, output.all_conditions) for output in self.outputs)
             return
         for result in self.owner.after:
-            conditions = merge_conditions(outputs[name].conditions for name in result.reads())
+            conditions = merge_conditions(outputs[name].all_conditions for name in result.reads())
             yield result.name, left_by(conditions, is_told=result.doubt is not None)
 
     def _conditions_of(self, result: Result) -> tuple[Condition, ...]:
@@ -295,9 +300,9 @@ class ClientSpec:
         elements, found, start = set(result.elements), list[Condition](), 0
         for output in self.outputs:
             held = elements & set(range(start, start + prod(output.shape)))
-            if held and output.conditions:
+            if held and output.all_conditions:
                 wraps = output.mask_wrapping(output.shape).reshape(-1)[[e - start for e in held]].any()
-                found += [each for each in output.conditions if wraps or not each.modulus]
+                found += [each for each in output.all_conditions if wraps or not each.modulus]
             start += prod(output.shape)
         return tuple(dict.fromkeys(found))
 

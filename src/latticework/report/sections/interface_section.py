@@ -178,7 +178,7 @@ def output_rows(
             name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(client.chain, o.level, 0, 2),
             inf if any(each.modulus for each in o.conditions) else o.error_bound, o.magnitude, o.shift, worst,
             o.pack.count, budget, o.usual_error or o.error_bound, o.is_proved, layout_words(o.pack), o.approximation,
-            condition_words(o.conditions),
+            condition_words(o.all_conditions),
         )
         for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
     )  # fmt: skip

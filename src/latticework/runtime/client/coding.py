@@ -116,10 +116,7 @@ class CkksCoding:
         else:
             is_known = _is_within(value, output.reach + output.error_bound)
         bound = output.error_bound if is_known else inf
-        return OwnerValue(
-            value, bound,
-            usual_error=output.usual_error, is_followed=output.reach is not None, conditions=output.conditions,
-        )  # fmt: skip
+        return OwnerValue(value, bound, usual_error=output.usual_error, conditions=output.all_conditions)
 
 
 def is_usual(value: npt.NDArray[Any], output: Output, error: float) -> bool:

@@ -12,6 +12,7 @@ from latticework.errors import RangeError
 from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun, describe
 from latticework.lazy_dataclass import dataclass
+from latticework.plan.schema.conditions import UNLIKE
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.client.input_inspection import Looked
 from latticework.runtime.exchange.clipped import ClippedRows
@@ -122,7 +123,8 @@ class InputCheck:
         noun = "run" if self._looked.extent is not None and self._looked.extent.rows is None else "row"
         of = f"{count_noun(self.count, noun)} of program {self._spec.name}"
         if self.fits:
-            return of, "all taken"
+            unlike = any(UNLIKE in conditions for _, conditions in self._spec.result_conditions())
+            return (of, "all taken", f"bounds of results are for {UNLIKE}") if unlike else (of, "all taken")
         listed = ", ".join(map(str, self.rows[:_SHOWN])) + (" ..." if len(self.rows) > _SHOWN else "")
         return (
             of,

@@ -39,7 +39,7 @@ class FinishedValue(OwnerValue):
         numbers, doubt = values[result.output], result.doubt
         raw = {name: values[name].reveal() for name in result.reads()}
         errors = {name: values[name].error_bound for name in raw}
-        is_followed = all(values[name].is_followed for name in raw)
+        is_followed = True
         if doubt is not None and 0.0 < values[doubt.output].usual_error < errors[doubt.output] < inf:
             errors[doubt.output] = values[doubt.output].usual_error
             is_followed = False  # what is proved hides all doubts

@@ -15,7 +15,13 @@ import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
 from latticework.errors.shown import describe
-from latticework.plan.schema.conditions import Condition, condition_words, merge_conditions, uncertain_conditions
+from latticework.plan.schema.conditions import (
+    UNLIKE,
+    Condition,
+    condition_words,
+    merge_conditions,
+    uncertain_conditions,
+)
 
 _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
@@ -32,12 +38,12 @@ class OwnerValue:
                  model, and the errors of polynomials in place of functions. Infinite where the value, or one beside
                  it, is larger than what the program was made for: then no bound is known, and it may be wrong. 0 for
                  BFV, whose values are exact integers (int64), and infinite where these may have wrapped around
-    is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
-                 of calibration, or those for which `conditions` hold, and a result of other inputs may be wrong without
-                 being marked
-    is_followed  whether it holds for every such input for which `conditions` hold
+    is_proved    whether the bound holds for every input that the client accepts. If not, it holds for those for which
+                 `conditions` hold, and a result of other inputs may be wrong without being marked
+    is_followed  whether intervals of all values show it, so that inputs need not be like those of calibration
     conditions   what has to hold of an input for the bound to, beside that it is accepted: comparisons that keep their
-                 gap, functions whose polynomials are known at points alone. Nothing tells for which inputs it does
+                 gap, functions whose polynomials are known at points alone, and where intervals show nothing that it is
+                 like those of calibration. Nothing tells for which inputs it does
     usual_error  the bound for inputs like those of calibration, which is smaller
     rounds       runs one after the other that it is the result of. The bound of several is for inputs like those of
                  calibration, and infinite where results leave the range of the input that they are in calibration:
@@ -55,7 +61,6 @@ class OwnerValue:
         "_reason",
         "_wrapping",
         "conditions",
-        "is_followed",
         "rounds",
         "shape",
         "usual_error",
@@ -83,8 +88,7 @@ class OwnerValue:
         self._doubted: npt.NDArray[np.bool_] | None = None
         self._reason = ""
         self.usual_error = usual_error
-        self.is_followed = is_followed
-        self.conditions = tuple(conditions)
+        self.conditions = merge_conditions([conditions, () if is_followed else (UNLIKE,)])
         self.rounds = rounds
 
     @property
@@ -122,9 +126,14 @@ class OwnerValue:
         return self._array.copy()
 
     @property
+    def is_followed(self) -> bool:
+        """Whether the bound is for more than inputs like those of calibration."""
+        return UNLIKE not in self.conditions
+
+    @property
     def is_proved(self) -> bool:
         """Whether the bound holds for every input that the client accepts."""
-        return self.is_followed and not self.conditions
+        return not self.conditions
 
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
@@ -182,10 +191,7 @@ def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None
         return TOO_LARGE
     counted = f"{some} of {value._wrapping.size} numbers " if some else ""
     certain = f"{counted}NOT CERTAIN: " if uncertain_conditions(conditions) else ""
-    said = [f"{certain}error bound {condition_words(conditions)}"] if conditions else []
-    if not value.is_followed:
-        said.append("error bound for inputs like those of calibration only")
-    return "; ".join(said)
+    return f"{certain}error bound {condition_words(conditions)}" if conditions else ""
 
 
 def of_several(
@@ -199,7 +205,6 @@ def of_several(
         array,
         max((value._bound if value._doubted is None else inf for value in values), default=0.0),
         usual_error=max((value.usual_error for value in values), default=0.0),
-        is_followed=all(value.is_followed for value in values),
         conditions=merge_conditions(value.conditions for value in values),
         rounds=max((value.rounds for value in values), default=1),
         wrapping=wrapping,
@@ -222,6 +227,4 @@ def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
 
 
 def _mark_uncertain(value: OwnerValue) -> OwnerValue:
-    return OwnerValue(
-        value.reveal(), inf, usual_error=value.usual_error, is_followed=False, conditions=value.conditions
-    )
+    return OwnerValue(value.reveal(), inf, usual_error=value.usual_error, conditions=value.conditions)

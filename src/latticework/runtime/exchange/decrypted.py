@@ -141,7 +141,7 @@ class OwnerValue:
         rows are doubted or some may have wrapped around; of decisions, which of them no error within the bound could
         change.
         """
-        is_held = self.is_followed and all(each.modulus for each in self.conditions)
+        is_held = all(each.modulus for each in self.conditions)
         fits = ~self._wrapping if self._wrapping.any() and not self._wrapping.all() else not self._wrapping.any()
         return self._with_doubted(np.array(isfinite(self._bound) and is_held) & fits, False)
 

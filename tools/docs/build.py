@@ -16,58 +16,14 @@ from pathlib import Path
 from links import Links, read_links
 from notebook import notebook_text
 from reference import index_text, page_text, pages
+from site_pages import SECTIONS, list_pages, list_sections, page_source
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "scikit-learn"  # the tutorial that is a notebook too
-TUTORIALS = (
-    "scikit-learn",
-    "pytorch",
-    "integers",
-    "training",
-    "client-and-server",
-    "precision",
-    "keys-and-memory",
-    "gpus",
-    "from-openfhe-lattigo-seal",
-    "from-concrete-ml-tenseal",
-)
-# Sections of the sidebar, with the pages of docs/ in the order in which they are read; the first takes all others.
-GUIDES = {
-    "Guides": (
-        "what-can-i-run",
-        "scikit-learn",
-        "pytorch",
-        "onnx",
-        "models",
-        "programs",
-        "precision",
-        "costs",
-        "circuits",
-        "loops",
-        "owner",
-        "client-server",
-        "memory",
-        "keys",
-        "operating",
-        "upgrading",
-        "gpu",
-    ),
-    "For experts": ("ckks", "bfv", "bootstrapping", "ir", "export", "heir", "papers", "benchmarks"),
-    "Look-up": ("command-line", "expert-names", "glossary", "patents"),
-}
 ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")
 # Results and examples, which readers can download.
 TO_FILE = re.compile(r"\]\((?!https?:)([^)#]+\.(?:json|jsonl|py|html))\)")
 TO_README = re.compile(r"\]\(((?:\.\./)*)README\.md")
-
-
-def guides() -> dict[str, list[str]]:
-    """Section -> the pages of docs/ in it."""
-    named = [name for names in GUIDES.values() for name in names]
-    others = sorted({path.stem for path in (ROOT / "docs").glob("*.md")}.difference(named))
-    sections = {title: [f"docs/{name}" for name in names] for title, names in GUIDES.items()}
-    next(iter(sections.values())).extend(f"docs/{name}" for name in others)
-    return {"Tutorials": [f"docs/tutorials/{name}" for name in TUTORIALS], **sections}
 
 
 def lay_out(folder: Path) -> None:
@@ -76,13 +32,16 @@ def lay_out(folder: Path) -> None:
         shutil.rmtree(folder)
     (folder / "docs").mkdir(parents=True)
     (folder / "reference").mkdir()
+    sections = list_sections(path.stem for path in (ROOT / "docs").glob("*.md"))
+    kinds = {name: SECTIONS[title][0] for title, names in sections.items() for name in names}
     folders = [path for name in ("src", "cpp") for path in sorted((ROOT / name).rglob("README.md"))]
     folders += [ROOT / "bench" / "results" / name for name in ("README.md", "NOTES.md")]
     for path in [*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE", *folders]:
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text()
-        target.write_text(TO_README.sub(r"](\1index.md", text))
+        kind = kinds.get(path.relative_to(ROOT).with_suffix("").as_posix(), "")
+        target.write_text(TO_README.sub(r"](\1index.md", page_source(text, kind)))
         for name in TO_FILE.findall(text):
             linked = (path.parent / name).resolve().relative_to(ROOT)
             (folder / linked).parent.mkdir(parents=True, exist_ok=True)
@@ -91,14 +50,13 @@ def lay_out(folder: Path) -> None:
     page = folder / "docs" / "tutorials" / f"{NOTEBOOK}.md"
     (page.parent / f"{NOTEBOOK}.ipynb").write_text(notebook_text(tutorial))
     page.write_text(page.read_text() + f"\nThis page as a notebook: [{NOTEBOOK}.ipynb]({NOTEBOOK}.ipynb).\n")
+    sections["Reference"].append("reference/index")
     parts = {
-        **guides(),
-        "Reference": ["reference/index"],
+        **sections,
         "About": list(ABOUT),
         "Folders": [path.relative_to(ROOT).with_suffix("").as_posix() for path in folders],
     }
-    trees = (f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(names) for title, names in parts.items())
-    (folder / "index.md").write_text((ROOT / "README.md").read_text() + "".join(f"\n{tree}\n```\n" for tree in trees))
+    (folder / "index.md").write_text(page_source((ROOT / "README.md").read_text()) + list_pages(parts))
     all_pages = pages()
     (folder / "reference" / "index.md").write_text(index_text(all_pages))
     for page in all_pages:

@@ -123,7 +123,11 @@ def page_text(page: Page) -> str:
 
 def index_text(all_pages: list[Page]) -> str:
     """The first page of the reference: a table of all names, each with the first line of its docstring."""
-    parts = ["# Reference", "Everything public, made from the docstrings of this version.", "```{toctree}\n:hidden:\n"]
+    parts = [
+        "# Python reference",
+        "Everything public, made from the docstrings of this version.",
+        "```{toctree}\n:hidden:\n",
+    ]
     parts[-1] += "".join(f"\n{page.name}" for page in all_pages) + "\n```"
     for page in all_pages:
         rows = [f"* - {{py:obj}}`{n} <{page.module.__name__}.{n}>`\n  - {summary(page, n)}" for n in page.names]

@@ -27,6 +27,7 @@ from latticework.compiler.client_stages import (
 )
 from latticework.compiler.degree_options import choose_degree_options
 from latticework.compiler.encrypted_feedback import find_feedback, later_samples
+from latticework.compiler.guessed_ranges import warn_of_guesses
 from latticework.compiler.interval_warning import warn_of_leaving
 from latticework.compiler.like_plans import LEAVE_OUT, is_laid_out_like
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
@@ -188,7 +189,10 @@ class ArrayLowering(Lowering):
 
 def lower_arrays(program: Program, options: CompileOptions) -> ArrayLowering:
     """Trace a program on arrays, find samples of its inputs, and approximate its functions."""
-    return lower_sampled(sample_program(program, options), options)
+    sampled = sample_program(program, options)
+    if sampled.data is None:
+        warn_of_guesses(program, sampled.stages)
+    return lower_sampled(sampled, options)
 
 
 def lower_sampled(sampled: SampledProgram, options: CompileOptions) -> ArrayLowering:

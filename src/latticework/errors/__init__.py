@@ -126,7 +126,7 @@ class IrError(UserError, ValueError):
 
 
 class RangeWarning(UserWarning):
-    """Results may not fit the integers that a scheme computes with."""
+    """Results may not fit the integers that a scheme computes with, or ranges of inputs are guesses."""
 
     def __init__(self, message: str) -> None:
         super().__init__(plain_text(message))

@@ -56,6 +56,7 @@ class Program:
     owner       what the owner of the data computes before encryption and after decryption, where the program says so
     scales_columns  whether columns of unlike ranges are brought to one range before encryption, unless told otherwise
     changes     what it computes in the place of what the user gave, because the user asked for it
+    is_fitted   whether it was fitted on a table, whose columns have units and ranges of their own
     classes     of a classifier, in the order of its columns, by which labels are taken
     columns     names of the columns of what the owner gives, by input, where the program brings them
     """
@@ -64,6 +65,7 @@ class Program:
     scales_columns: bool = False
     changes: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
+    is_fitted: bool = False
     columns: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def operator_at(self, _loc: Loc) -> str:

@@ -28,6 +28,8 @@ class SklearnProgram(TreeProgram):
     by_name whether frames may have other columns, too, which nothing reads
     """
 
+    is_fitted = True
+
     def __init__(
         self,
         graph: ModelGraph,

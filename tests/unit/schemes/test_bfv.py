@@ -9,6 +9,7 @@ import pytest
 from bfv_cases import PLAIN_BITS, Case, backends, make_case, mul_mod, shared_case, small_parameters
 
 from latticework import bfv
+from latticework.errors import RangeError
 
 
 @pytest.fixture(params=[(bits, name) for bits in PLAIN_BITS for name in backends()], ids=lambda p: f"{p[0]}-{p[1]}")
@@ -196,3 +197,13 @@ def test_large_rings(rng):
 
 def test_examples_of_the_docstrings():
     assert doctest.testmod(bfv).attempted > 5 and doctest.testmod(bfv).failed == 0
+
+
+def test_parameters_without_a_budget_for_fresh_ciphertexts_are_refused():
+    """Each honest decryption would count as a refusal, and the fourth ends the key."""
+    for options in ({"plain_bits": 45}, {"plain_bits": 40}, {"plain_modulus": 2**41, "batching": False}):
+        with pytest.raises(RangeError, match=r"fresh ciphertexts would have a noise budget of .* use \d+ bits more"):
+            bfv.Parameters(2**13, [42], **options)
+    p = bfv.Parameters(2**13, [42], plain_bits=25)
+    keygen = bfv.KeyGenerator(p)
+    assert bfv.Decryptor(p, keygen.secret_key()).noise_budget(bfv.Encryptor(p, keygen.public_key()).encrypt([1])) > 2

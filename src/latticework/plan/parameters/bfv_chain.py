@@ -92,7 +92,8 @@ def explicit_bfv_chain(
         listed = isinstance(sizes, list | tuple) and all(isinstance(bits, int | float) for bits in sizes)
         if not listed or not sizes or not all(1 <= bits <= MAX_PRIME_BITS for bits in sizes):
             raise RangeError(
-                f"Parameters: {name}={sizes!r:.60}; give a list of sizes of primes, each of at most 49 bits"
+                f"Parameters: {name}={sizes!r:.60}; give a list of sizes of primes, each of at most 49 bits; "
+                "split larger ones in two: [30, 31] for 61"
             )
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")

@@ -64,9 +64,10 @@ def explicit_chain(
     q_bits, p_bits, num_special = asked.q_bits, asked.p_bits, asked.num_special
     stated = state_primes(ring_degree, asked, insecure=insecure)
     for name, sizes in (("q_bits", () if q_bits is None else q_bits), ("p_bits", () if p_bits is None else p_bits)):
-        listed = _is_list(sizes) and all(isinstance(e, int | float | tuple) for e in sizes)
+        entries, example = ((int, float, tuple), [50, 40, 40]) if name == "q_bits" else ((int, float), [30, 31])
+        listed = _is_list(sizes) and all(isinstance(e, entries) for e in sizes)
         if not listed:
-            raise RangeError(f"Parameters: {name}={sizes!r:.60}; give a list of numbers of bits, as in [50, 40, 40]")
+            raise RangeError(f"Parameters: {name}={sizes!r:.60}; give a list of numbers of bits, as in {example}")
     scales: Any = scale_bits if _is_list(scale_bits) else [scale_bits]
     if not all(isinstance(bits, int | float) and not isinstance(bits, bool) for bits in scales):
         raise RangeError(f"Parameters: scale_bits={scale_bits!r:.60}; give a number of bits, or one for each level")
@@ -129,8 +130,16 @@ def _check_sizes(name: str, sizes: Sequence[float], ring_degree: int) -> None:
         if not least <= bits <= MAX_PRIME_BITS:
             raise RangeError(
                 f"Parameters: {name} has a prime of {bits:g} bits; at N={ring_degree} primes have {least} to "
-                f"{MAX_PRIME_BITS} bits" + ("; a level of more bits takes two, as in (30, 30)" if bits > 1 else "")
+                f"{MAX_PRIME_BITS} bits" + (_split_remedy(name, bits) if bits > MAX_PRIME_BITS else "")
             )
+
+
+def _split_remedy(name: str, bits: float) -> str:
+    """What to give in place of a prime that is too large: two that have its bits together."""
+    if bits > 2 * MAX_PRIME_BITS:
+        return ""
+    halves = f"{bits // 2:g}, {bits - bits // 2:g}"
+    return f"; a level of more bits takes two, as in ({halves})" if name == "q_bits" else f"; use {name}=[{halves}]"
 
 
 def _chain(

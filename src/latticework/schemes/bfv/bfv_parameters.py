@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2
+from math import ceil, log2
 
 from latticework.errors import DtypeError, LevelError, RangeError
-from latticework.plan.parameters import modulus_limit_bits, security_levels
+from latticework.plan.parameters import ModulusChain, modulus_limit_bits, security_levels
 from latticework.plan.parameters.bfv_chain import (
     ChainShape,
     any_modulus,
@@ -16,6 +16,7 @@ from latticework.plan.parameters.bfv_chain import (
     plain_prime,
     transform_counts,
 )
+from latticework.plan.parameters.bfv_noise import MIN_BUDGET_BITS, ShapeNoiseModel
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
@@ -42,7 +43,8 @@ class Parameters(ChainParameters):
     secret_weight  of ternary secrets: how many coefficients are -1 or 1; any number if not given
     security_bits  128, 192 or 256, by the table for such secrets
     insecure       accept sets that are not secure: only for tests
-    raises         SecurityError where log2(QP) is over the limit for the ring degree
+    raises         SecurityError where log2(QP) is over the limit for the ring degree; RangeError where fresh
+                   ciphertexts would have less noise budget than the 2 bits that `decrypt` asks for
     """
 
     scheme = "bfv"
@@ -74,6 +76,7 @@ class Parameters(ChainParameters):
             ring_degree, plain, asked, secret=law, num_digits=num_digits, security_bits=security_bits,
             insecure=insecure,
         )  # fmt: skip
+        _check_fresh_budget(chain)
         self._use(chain)
 
     @classmethod
@@ -175,6 +178,22 @@ class Parameters(ChainParameters):
 
     def _repr_facts(self) -> tuple[str, str]:
         return f"t={self.plain_modulus}", ""
+
+
+def _check_fresh_budget(chain: ModulusChain) -> None:
+    """RangeError where `decrypt` would refuse fresh ciphertexts, which after some of them ends the key."""
+    model = ShapeNoiseModel(ChainShape(chain))
+    fresh = model.fresh()
+    missing = -model.spare_bits(fresh)
+    if missing <= 0:
+        return
+    modulus, plain = add_up(log2(p) for p in chain.primes), log2(chain.plain_modulus)
+    fail(
+        RangeError,
+        f"Parameters: the modulus has {modulus:.1f} bits, t has {plain:.1f}: fresh ciphertexts would have a noise "
+        f"budget of {model.budget(fresh):.1f} bits, and decrypt refuses less than {MIN_BUDGET_BITS:g}; use "
+        f"{ceil(missing)} bits more in q_bits, or a smaller t",
+    )
 
 
 def _check_sizes(ring_degree: int, security_bits: int) -> None:

@@ -127,6 +127,37 @@ def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, le
         )
 
 
+def check_not_lost(who: str, values: ComplexArray, scale: float, least: float) -> None:
+    """RangeError where rounding leaves nothing of factors that are not 0: their product would encrypt 0 for everybody.
+
+    least  units of 1/scale that the largest has at least
+    """
+    largest = float(np.max(np.abs(values)))
+    if largest == 0 or not largest * scale < max(least, 2.0 * values.size):
+        return  # a coefficient is at least as large as the largest slot by twice their number
+    if largest * scale >= least and largest_coefficient(values) * scale > 0.5:
+        return
+    why = "rounding to integers leaves nothing" if least == 0 else f"{least:g} or more are needed"
+    fail(
+        RangeError,
+        f"{who}: factors of at most {largest:.3g} at scale {scale_text(scale)} are {largest * scale:.3g} units of what "
+        f"is encoded, where {why}: use factors of {max(least, 1.0) / scale:.3g} or more, or mul_plain with a larger "
+        "scale, or leave the product out",
+    )
+
+
+def check_above_noise(who: str, largest: float, scale: float, noise: float) -> None:
+    """ScaleError where the noise of encryption, in units of 1/scale, is as large as the values and as 1."""
+    if noise < max(largest, 1.0) * scale:
+        return
+    fail(
+        ScaleError,
+        f"{who}: at scale {scale:.6g} the noise of encryption is up to {noise / scale:.3g}, where the largest value is "
+        f"{largest:.3g}: nothing is left of it; give the factor itself, such as 2.0**40 and not 40, and more than "
+        f"{noise:.3g}",
+    )
+
+
 def equal_rows(who: str, vectors: Sequence[Any], max_slots: int) -> list[tuple[list[int], npt.NDArray[Any]]]:
     """Vectors by their lengths: the places of those of one, and a matrix of them, of float64 or complex128.
 

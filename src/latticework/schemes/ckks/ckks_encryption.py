@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import UserError
+from latticework.plan.parameters.step_noise import public_encryption, symmetric_encryption
 from latticework.schemes.ckks.ckks_checks import (
     ComplexArray,
+    check_above_noise,
     check_encodable,
     check_modulus,
     check_rows,
@@ -21,7 +24,7 @@ from latticework.schemes.ckks.ckks_checks import (
 from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.ckks.ckks_evaluator import Evaluator
 from latticework.schemes.ckks.ckks_keys import PublicKey, SecretKey
-from latticework.schemes.ckks.ckks_parameters import Parameters
+from latticework.schemes.ckks.ckks_parameters import DEVIATIONS, Parameters
 from latticework.schemes.ckks.exact import encode_coefficients
 from latticework.schemes.rlwe import encryption
 from latticework.schemes.rlwe.checks import as_list, fail, locate, one_of
@@ -135,11 +138,26 @@ class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator
         """Values encoded, or a plaintext, where it is encrypted."""
         if not isinstance(values, Plaintext):
             encoder: Encoder = self._encoder
-            return encoder._encode("encrypt", values, level, scale)._at(self._encrypts_at)
+            values = encoder._encode("encrypt", values, level, scale)
+            self._check_noise(values)
+            return values._at(self._encrypts_at)
         if level is not None or scale is not None:
             fail(UserError, "encrypt: a Plaintext has its level and scale; give them to encode, or give the values")
         check_parameters("encrypt: the plaintext", values.parameters, self.parameters)
+        self._check_noise(values)
         return values._at(self._encrypts_at)
+
+    def _check_noise(self, plaintext: Plaintext) -> None:
+        """ScaleError where the noise of encryption is as large as the values, and as 1."""
+        noise = self._largest_noise(plaintext.slots if plaintext.encoding == "slots" else 1)
+        if noise >= plaintext.scale:
+            largest = float(np.max(np.abs(self._encoder.decode(plaintext._at(None)))))
+            check_above_noise("encrypt", largest, plaintext.scale, noise)
+
+    def _largest_noise(self, slots: int) -> float:
+        """The noise of a slot at scale 1 that hardly any exceeds."""
+        chain = self.parameters.chain
+        return DEVIATIONS * sqrt(slots) * (public_encryption(chain) if self._is_public else symmetric_encryption())
 
     def _encrypt_rows(self, vectors: Sequence[Any], level: int | None, scale: float | None) -> list[Ciphertext]:
         """Encode and encrypt vectors on the device, those of one length at once."""
@@ -150,6 +168,7 @@ class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator
         modulus = there.chain.modulus(level) // 2
         for places, rows in equal_rows("encrypt", vectors, there.slots):
             check_rows("encrypt", rows, scale, modulus, level)
+            check_above_noise("encrypt", float(np.max(np.abs(rows))), scale, self._largest_noise(rows.shape[1]))
             numbers = rows.view(np.float64), rows.dtype == np.float64
             made = core.encrypt(there._device_encoder, *numbers, (0, level), scale)
             found |= dict(zip(places, self._own(made, there), strict=True))

@@ -107,7 +107,8 @@ class Parameters(ChainParameters):
                         noise model; repeated squaring keeps depth / 2 bits less
         max_value       largest magnitude at the last level
         slots           width of the vectors: N is at least twice that
-        raises          LevelError if no ring (or not the one asked for) is large enough
+        raises          RangeError for scales that there are no primes for; LevelError if no ring (or not the one asked
+                        for) is large enough
         """
         depth = whole("Parameters.choose: depth", depth)
         if depth < 0:
@@ -141,9 +142,16 @@ class Parameters(ChainParameters):
                 fail(type(error), f"Parameters.choose: {error.message}")
 
         if precision_bits is None:
-            return cls.of_chain(
-                select(40 if scale_bits is None else whole("Parameters.choose: scale_bits", scale_bits))
-            )
+            asked = 40 if scale_bits is None else whole("Parameters.choose: scale_bits", scale_bits)
+            chain = select(asked)
+            least = round(log2(chain.main.scales[-1]))
+            if least > asked:
+                fail(
+                    RangeError,
+                    f"Parameters.choose: scale_bits={asked}, but N={chain.ring_degree} has too few primes for scales "
+                    f"below 2^{least}; use scale_bits={least} or more, or precision_bits",
+                )
+            return cls.of_chain(chain)
         bits, missing = 20, 1
         while missing > 0:
             chain = select(bits)

@@ -14,6 +14,7 @@ from latticework.schemes.ckks.ckks_checks import (
     check_coefficients,
     check_encodable,
     check_modulus,
+    check_not_lost,
     check_scale,
     coefficient_values,
     is_close,
@@ -136,10 +137,15 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
             if scale is not None:
                 fail(ScaleError, "mul_plain: a Plaintext has its scale already; give the values, or leave scale out")
             scale = values.scale
+        is_asked = scale is not None
         scale = check_scale("mul_plain", self._factor_scale(x) if scale is None else scale)
         self._room("mul_plain", x, x.scale * scale)
+        least = 0.0 if is_asked else MIN_SCALE
         if is_real_number(values):
+            check_not_lost("mul_plain", np.array([float(values)], np.complex128), scale, least)  # type: ignore[arg-type]
             return self._mul_number(x, float(values), scale)  # type: ignore[arg-type]
+        if x.encoding == "slots" and not isinstance(values, Plaintext):
+            check_not_lost("mul_plain", slot_values("mul_plain", values, self.parameters.slots), scale, least)
         plain = self._plain("mul_plain", values, x, scale)
         return self._out(self._core.mul_plain(x.core, plain.core))
 
@@ -235,8 +241,9 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
         if x.level == level:
             fail(
                 ScaleError,
-                f"level_to: the scale {scale_text(x.scale)} is not level {level}'s {scale_text(wanted)}, and only a "
-                "rescale can mend it: choose a lower level",
+                f"level_to: the ciphertext is at level {level} already, at another scale than that level's "
+                f"({two_scales(x.scale, wanted)}), and only a rescale mends one: use level_to instead of mod_switch, "
+                "on the ciphertext of the higher level, or choose a lower level",
             )
         product = wanted * self.parameters.dropped(level + 1)
         factor = product / x.scale

@@ -74,7 +74,8 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
         self.parameters = parameters
         self.evaluator: Evaluation = ciphertext._owner("Encryptor", parameters, evaluator)
         self._encoder = encoder(parameters._at(None))
-        self._facts = ["public key" if isinstance(key, public) else "secret key"]
+        self._is_public = isinstance(key, public)
+        self._facts = ["public key" if self._is_public else "secret key"]
         self._facts += [] if insecure_seed is None else ["INSECURE seed"]
         place, seed = place_client("Encryptor", parameters, device), seed_bytes("Encryptor", insecure_seed)
         self._there: OnDevice[Params, _core.DeviceEncryptor] | None = None

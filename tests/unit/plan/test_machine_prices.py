@@ -99,6 +99,21 @@ def test_a_table_that_was_chosen_stays_as_it_is(machine, tmp_path):
     assert "quick probe" not in model.report().text()  # and nothing is measured
 
 
+def test_processors_of_one_family_have_different_names(tmp_path, monkeypatch):
+    """A folder of prices may be shared by machines: those of ARM have numbers in place of a name."""
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    info = tmp_path / "cpuinfo"
+    lines = "processor\t: {}\nCPU implementer\t: 0x41\nCPU part\t: {}\n"
+    info.write_text(lines.format(0, "0xd0c") + lines.format(1, "0xd0c"))
+    assert name_processor(info) == "aarch64 (implementer 0x41, part 0xd0c)"
+    info.write_text(lines.format(0, "0xd4f"))
+    assert name_processor(info) == "aarch64 (implementer 0x41, part 0xd4f)"
+    info.write_text("cpu family\t: 26\nmodel\t\t: 2\nmodel name\t: EPYC\n")
+    assert name_processor(info) == "EPYC (family 26, model 2)"
+    info.write_text("")
+    assert name_processor(info) == "aarch64"
+
+
 def test_a_machine_is_measured_once_and_kept(machine):
     probes = machine(2.0)
     first, second = kept_probe.probed_prices(), kept_probe.probed_prices()

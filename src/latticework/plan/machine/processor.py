@@ -9,20 +9,20 @@ from pathlib import Path
 
 from latticework.values.extension import _core
 
+# What tells models apart where their name does not: virtual machines of x86 hide its end, and ARM's kernel gives none.
+TELLING = (("cpu family", "family"), ("model", "model"), ("CPU implementer", "implementer"), ("CPU part", "part"))
 
-def name_processor() -> str:
-    """The model's name; family, model and stepping beside it, since virtual machines hide the name's end."""
-    info = Path("/proc/cpuinfo")
+
+def name_processor(info: Path = Path("/proc/cpuinfo")) -> str:
+    """The model's name, with the numbers that its maker gave it."""
     if not info.exists():
         return platform.processor() or platform.machine()
     fields: dict[str, str] = {}
     for line in info.read_text().splitlines():
         name, _, value = line.partition(":")
         fields.setdefault(name.strip(), value.strip())
-    name = fields.get("model name", platform.machine())
-    if "cpu family" not in fields:
-        return name
-    return f"{name} (family {fields['cpu family']}, model {fields.get('model')})"
+    numbers = ", ".join(f"{shown} {fields[name]}" for name, shown in TELLING if name in fields)
+    return fields.get("model name", platform.machine()) + (f" ({numbers})" if numbers else "")
 
 
 def count_cores() -> int:

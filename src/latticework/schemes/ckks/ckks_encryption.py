@@ -179,7 +179,7 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
     """Decrypts, for the owner of the secret key alone.
 
     What `decrypt` returns carries noise from which the key can be computed (Li and Micciancio, Eurocrypt 2021): keep it
-    to yourself, round what you pass on, and never let others see how you react to ciphertexts of theirs.
+    to yourself, rounded or not, and never let others see how you react to ciphertexts of theirs.
 
     device  where it decrypts and decodes, to which it uploads the secret key; if not given, or "cpu", it works on the
             host, and the key stays there

@@ -1,0 +1,56 @@
+"""Write the limits of moduli that the core checks keys by into SECURITY.md.
+
+    python tools/write_security_tables.py [--check]
+
+Between `<!-- limits -->` and `<!-- end -->` the page holds what `cpp/rlwe/security.hpp` says, read from the core. With
+--check nothing is written; exit status 1 if the page says something else.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from latticework import _core
+
+PAGE = Path(__file__).resolve().parent.parent / "SECURITY.md"
+PART = re.compile(r"(<!-- limits -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+LEVELS = (128, 192, 256)
+SECRETS = {"ternary": ("ternary", 0), "gaussian": ("gaussian", 0), "weight 32": ("ternary", 32)}
+LARGEST = 20  # log2 of the ring degrees looked at
+
+
+def limits() -> str:
+    """A row for each ring degree: the largest log2 of a modulus, by secret, for each number of security bits."""
+    heads = [f"{name}, {bits}" for name in SECRETS for bits in LEVELS]
+    rows = []
+    for log_degree in range(1, LARGEST):
+        found = [
+            _core.max_log2_modulus_of(*secret, 1 << log_degree, bits) for secret in SECRETS.values() for bits in LEVELS
+        ]
+        if any(found):
+            rows.append([f"2^{log_degree}", *("" if limit is None else str(limit) for limit in found)])
+    used = [place for place in range(len(heads) + 1) if any(row[place] for row in rows)]
+    table = [["N", *heads], ["---"] * (len(heads) + 1), *rows]
+    return "\n" + "\n".join(f"| {' | '.join(row[place] for place in used)} |" for row in table) + "\n\n"
+
+
+def written(page: str) -> str:
+    """The page with its table as it should be."""
+    return PART.sub(lambda found: found[1] + limits() + found[3], page)
+
+
+def main() -> int:
+    """Write the page, or compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    page = PAGE.read_text()
+    new = written(page)
+    if parser.parse_args().check:
+        return int(new != page)
+    PAGE.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

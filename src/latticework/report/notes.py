@@ -116,7 +116,10 @@ def _leaving_note(a: Approximation) -> str:
         )
     channel = ", or out of the part of it that its channel has a polynomial for" if a.form else ""
     often = leaving_text(a.may_leave, a.leaving)
-    return f"Of inputs like those of calibration, {often} is estimated to do so{channel}, by their tails."
+    return (
+        f"Of inputs like those of calibration, {often} is estimated to do so{channel}, by their tails: it may be up to "
+        "some four times as many, and more where tails are heavier than exponential."
+    )
 
 
 def _row_notes(spec: ClientSpec) -> list[str]:

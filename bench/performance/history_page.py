@@ -9,7 +9,8 @@ from bench.performance.records import LAST, LIMIT, Change, Record, compare
 
 WIDTH, HEIGHT, MARGIN = 220, 28, 3
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#222}
-table{border-collapse:collapse;width:100%}th,td{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:right}
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}
+th,td{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:right}
 th:first-child,td:first-child{text-align:left}.slower{color:#b00020;font-weight:600}.faster{color:#1b6e2e}
 polyline{fill:none;stroke:#2c5aa0;stroke-width:1.5}circle{fill:#2c5aa0}p{max-width:60em}"""
 TITLE = "Performance over commits"
@@ -23,7 +24,8 @@ def render(records: Sequence[Record]) -> str:
     """The page as HTML."""
     processors = dict.fromkeys(record["cpu"] for record in records)
     tables = [table(cpu, [record for record in records if record["cpu"] == cpu]) for cpu in processors]
-    about = f'<meta charset="utf-8"><title>{TITLE}</title><style>{STYLE}</style>'
+    about = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"/>'
+    about += f"<title>{TITLE}</title><style>{STYLE}</style>"
     head = f'<!doctype html>\n<html lang="en"><head>{about}</head>'
     content = "\n".join(tables) or "<p>There are no records yet.</p>"
     return f"{head}\n<body><h1>{TITLE}</h1>\n{INTRODUCTION}\n{content}\n</body></html>\n"
@@ -37,7 +39,8 @@ def table(cpu: str, records: Sequence[Record]) -> str:
     columns = ("case", "milliseconds", "loops", "spread", "change", "over commits")
     head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
     loop = f"One calibration loop took {1e3 * newest['calibration']:.3g} ms, Python {escape(newest['python'])}."
-    return f"<h2>{escape(cpu)}</h2>\n<p>Commits: {names}. {loop}</p>\n<table>\n{head}\n{rows}\n</table>"
+    told = f"<h2>{escape(cpu)}</h2>\n<p>Commits: {names}. {loop}</p>"
+    return f'{told}\n<div class="wide"><table>\n{head}\n{rows}\n</table></div>'
 
 
 def row(change: Change, newest: Record, records: Sequence[Record]) -> str:

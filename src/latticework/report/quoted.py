@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from latticework.errors.escaping import plain_text
+from latticework.errors.escaping import html_text, plain_text
+from latticework.errors.shown import describe
 from latticework.lazy_dataclass import dataclass
 from latticework.report.quantities import count, duration, size
 from latticework.report.text_table import columns, wrap_below
@@ -88,6 +89,13 @@ class Quote:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        bits = ", ".join(f"{price.precision_bits:g}" for price in self.prices)
+        return describe("Quote", self.name, f"at {bits} bits", "print it")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{'<br>'.join(map(html_text, self.text().splitlines()))}</pre>"
 
 
 def _price_cells(price: QuotedPrice) -> list[str]:

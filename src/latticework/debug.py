@@ -157,9 +157,10 @@ def _describe_result(plan: Plan, number: int, got: npt.NDArray[Any], want: npt.N
         half = plan.chain.plain_modulus // 2
         want = (want + half) % plan.chain.plain_modulus - half
     register = plan.blocks[0].code[-1].operands[number].register
+    label = plan.client.output_labels[output.name]
     line = next((i.location for i in plan.blocks[0].code if register in i.results), 0)
     return DebugRow(
-        f"result {output.name}" if output.name != "result" else "result",
+        f"result {label}" if label != "result" else "result",
         plan.locations[line],
         output.shape,
         float(np.max(np.abs(got - want), initial=0.0)),

@@ -11,6 +11,8 @@ known is null, and so are numbers that are not finite.
                    moduli (level, limbs, prime_bits, scale, log2_modulus, digits), special_bits, digits
   inputs           name, shape, layout, words (the layout in a sentence), slots, vectors (ciphertexts), level, low,
                    high, limit (of public integers), bytes
+  arguments        of circuits, where ciphertexts hold several values that users give: name, shape, input, low, high,
+                   bits (digits of each number)
   outputs          name, shape, layout, words, slots, vectors, level, bytes, usual_error (bound for inputs like those
                    of calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst
                    noise), magnitude (largest in calibration), approximation (part of usual_error by approximating

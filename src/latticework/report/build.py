@@ -21,7 +21,7 @@ from latticework.report.sections.approximations_section import approximation_row
 from latticework.report.sections.bootstrap_section import bootstrapping
 from latticework.report.sections.chain_section import level_rows, level_use
 from latticework.report.sections.head_section import Security, row_costs
-from latticework.report.sections.interface_section import input_row, output_rows
+from latticework.report.sections.interface_section import argument_rows, input_row, output_rows
 from latticework.report.sections.key_section import key_rows
 from latticework.report.sections.layout_choice_section import layout_choice
 from latticework.report.sections.layouts_section import layout_groups
@@ -132,4 +132,5 @@ def _report(
         chain.plain_modulus,
         owner_work(client),
         row_costs(client, taken, None if execution is None else execution.estimate.warm_seconds),
+        argument_rows(client),
     )

@@ -14,7 +14,7 @@ from latticework.report.sections.approximations_section import ApproximationRow
 from latticework.report.sections.bootstrap_section import Bootstrapping
 from latticework.report.sections.chain_section import LevelRow, LevelUse
 from latticework.report.sections.head_section import RowCosts, Security
-from latticework.report.sections.interface_section import InputRow, OutputRow
+from latticework.report.sections.interface_section import ArgumentRow, InputRow, OutputRow
 from latticework.report.sections.key_section import KeyRow
 from latticework.report.sections.layout_choice_section import LayoutChoice
 from latticework.report.sections.layouts_section import LayoutGroup
@@ -62,6 +62,7 @@ class Contents:
     notes      what the numbers rest on
     plain_modulus  of exact integers; 0: approximate numbers
     owner      what the owner computes before encryption and after decryption; None: nothing
+    arguments  of circuits: what users give, where ciphertexts hold several values
     row        what one row takes, where a run holds several side by side (`compile(batch=)`); else None
     """
 
@@ -81,3 +82,4 @@ class Contents:
     plain_modulus: int = 0
     owner: OwnerWork | None = None
     row: RowCosts | None = None
+    arguments: tuple[ArgumentRow, ...] = ()

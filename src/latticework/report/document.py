@@ -60,7 +60,7 @@ def _figures(report: Contents) -> FactList:
 
 def _sections(report: Contents) -> Iterator[Section]:
     has_code, exact, security = report.execution is not None, bool(report.plain_modulus), report.security
-    yield interface_section(report.inputs, report.outputs, is_exact=exact, explains=not has_code)
+    yield interface_section(report.inputs, report.arguments, report.outputs, is_exact=exact, explains=not has_code)
     yield from owner_sections(report.owner)
     if report.execution is not None:
         yield from _execution(report.execution)

@@ -46,7 +46,7 @@ def test_equality_by_fermat_compiles_and_its_warning_is_short():
     with pytest.warns(lw.RangeWarning) as caught:
         model = lw.compile(equal, plain_modulus=65537, **EXACT)
     message = str(caught[0].message)
-    assert "circuit equal: result result may lie between less than -2^1000 and 1" in message and len(message) < 500
+    assert "circuit equal: the result may lie between less than -2^1000 and 1" in message and len(message) < 500
     assert "no plaintext modulus would hold it; declare narrower ranges, or compile with wraps=True" in message
     client = model.client()
     server = model.server(client.keygen().public())

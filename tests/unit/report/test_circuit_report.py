@@ -1,5 +1,6 @@
 """Circuits in plans and reports: what lanes hold, what is stored, what is drawn."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -18,7 +19,9 @@ from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.plan.schema.circuit_schedule import MAX_LABEL, MAX_LANES, MAX_STEPS, CircuitStrategy, ScalarCounts
 from latticework.report import build_report
+from latticework.report.build import build_client_report
 from latticework.report.circuit_words import holdings, runs, step_text
+from latticework.report.page import render_page
 
 NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
 
@@ -272,3 +275,22 @@ def test_lanes_at_the_end_stand_before_the_first():
     page = build_report(replace(loop_plan(), circuit=made)).html()
     heads = re.findall(r'text-anchor="middle">(\d+)</text>', page[page.index('class="lanes"') :])
     assert heads[:2] == ["7", "0"]
+
+
+def test_values_that_share_a_ciphertext_are_told_with_their_ranges():
+    """And results by the names of users, not those of ciphertexts."""
+
+    @lw.circuit
+    def ticket(age: lw.bits(4), price: lw.scalar(low=2, high=9), unused: lw.scalar(low=0, high=1), free: lw.scalar()):
+        return {"total": age + price - free, "price": price * 2}
+
+    model = lw.compile(ticket, scheme="bfv", ring_degree=4096, insecure=True, progress=False)
+    for report in (model.report(), build_client_report(model.plan.client)):
+        told = json.loads(report.json())
+        rows = {row["name"]: (row["low"], row["high"], row["bits"]) for row in told["arguments"]}
+        half = told["plain_modulus"] // 2
+        assert rows == {"age": (0, 15, 4), "price": (2, 9, 0), "unused": (0, 1, 0), "free": (-half, half, 0)}
+        assert {output["name"] for output in told["outputs"]} == {"total", "price"}
+        said = " ".join(report.text().split())
+        assert re.search(r"price scalar \w+ 2 to 9 ", said) and re.search(r"unused scalar \w.* 0 to 1 ", said)
+        assert "out0" not in report.text() and "out0" not in render_page(report.document())

@@ -21,6 +21,7 @@ from latticework.report.page import render_page
 from latticework.report.quantities import size
 from latticework.report.sections.bootstrap_section import BootstrapCallRow, Bootstrapping
 from latticework.report.sections.head_section import RowCosts
+from latticework.report.sections.interface_section import ArgumentRow
 from latticework.report.sections.layout_choice_section import LayoutEnding
 from latticework.report.sections.owner_section import ColumnRange, OwnerWork, StageRow
 from latticework.values.packing.pack import PackMap
@@ -91,6 +92,7 @@ def full_report():
     return replace(
         report,
         name="short",
+        arguments=(ArgumentRow("age", (2,), "numbers", 0.0, 9.0, 4),),
         outputs=(output,),
         execution=execution,
         owner=owner,

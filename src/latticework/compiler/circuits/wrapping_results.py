@@ -69,13 +69,17 @@ def _with_conditions(circuit: Circuit, scalars: Scalars, plan: Plan, found: Sequ
         held = {places[n] - start: names[n] for n, _ in found if start <= places[n] < start + size}
         if held:
             first, *others = dict.fromkeys(held.values())
-            said = f"result {first}" + (" and others" if others else "")
+            said = _name_result(first) + (" and others" if others else "")
             condition = Condition(said, line_of(circuit.loc), modulus=plan.chain.plain_modulus)
             wrapping = tuple(sorted(held)) if len(held) < size else ()
             output = replace(output, conditions=(condition,), wrapping=wrapping)
         outputs.append(output)
         start += size
     return replace(plan, client=replace(plan.client, outputs=tuple(outputs)))
+
+
+def _name_result(name: str) -> str:
+    return "the result" if name == "result" else f"result {name}"
 
 
 def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int, found: Sequence[tuple[int, Interval]]) -> None:
@@ -92,7 +96,7 @@ def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int, found: S
     listed = ", ".join(assumed[:MAX_NAMED]) + (f" and {len(assumed) - MAX_NAMED} more" * (len(assumed) > MAX_NAMED))
     taken = f" ({listed} without low= and high= taken as -1 to 1)" if assumed else ""
     warn(
-        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {large(low)} and "
+        f"{circuit.loc}: circuit {circuit.name}: {_name_result(name)} may lie between {large(low)} and "
         f"{large(high)} for inputs in their ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to "
         f"{modulus // 2}, beyond which it wraps around: {remedy}; declare narrower ranges, or compile with wraps=True "
         f"where results modulo {modulus} are meant",

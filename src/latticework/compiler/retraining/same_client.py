@@ -84,7 +84,7 @@ def _of_outputs(old: ClientSpec, new: ClientSpec) -> Iterator[str]:
         yield "the outputs are others"
         return
     for was, now in zip(old.outputs, new.outputs, strict=True):
-        name = f"output {plain_text(was.name)}"
+        name = f"output {plain_text(old.output_labels[was.name])}"
         if (was.shape, was.pack, was.level, was.scale) != (now.shape, now.pack, now.level, now.scale):
             yield f"{name} is {_name_place(was, now)}"
         yield from (f"{name}: {said}" for said in _of_bounds(was, now))

@@ -41,6 +41,8 @@ FORMATS = (1, 2, 3)  # that are read
 FORMAT = 3  # of plans that are written
 CLIENT_FORMAT = 1  # of client files: what they hold is in plans of every format
 
+MAX_NAMES = 4  # of results in one output
+
 
 @dataclass(frozen=True, slots=True)
 class SecretInput:
@@ -294,6 +296,17 @@ class ClientSpec:
         for result in self.owner.after:
             conditions = merge_conditions(outputs[name].all_conditions for name in result.reads())
             yield result.name, left_by(conditions, is_told=result.doubt is not None)
+
+    @property
+    def output_labels(self) -> dict[str, str]:
+        """Names of the user's results that each output holds, by its own; of circuits these may be several."""
+        held: dict[str, list[str]] = {}
+        ends = np.cumsum([prod(output.shape) for output in self.outputs])
+        for result in self.results:
+            for number in np.unique(np.searchsorted(ends, result.elements, side="right")):
+                held.setdefault(self.outputs[number].name, []).append(result.name)
+        shown = {name: names[:MAX_NAMES] + ["..."] * (len(names) > MAX_NAMES) for name, names in held.items()}
+        return {o.name: ", ".join(shown.get(o.name, [])) or o.name for o in self.outputs}
 
     def _conditions_of(self, result: Result) -> tuple[Condition, ...]:
         """Conditions of a result of a circuit: those of outputs that hold a part of it; to fit, if that may wrap."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, prod
-from typing import Annotated
-
-import numpy as np
+from dataclasses import replace
+from math import inf, isfinite
+from typing import Annotated, Any
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost.client_cost import stored_bytes
 from latticework.plan.schema.conditions import condition_words
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
-from latticework.report.blocks import Cell, Section, Words
+from latticework.report.blocks import Cell, Section, Table, Words
 from latticework.report.figure_labels import Column, Within, number, table
 from latticework.report.layout_words import LEGEND, layout_words
 from latticework.report.quantities import as_digits, bits_text, count, real, relative_bits, shape, size, small
-
-MAX_NAMES = 4  # of results in one output
 
 
 def _name_cell(text: str) -> Cell:
@@ -38,7 +35,7 @@ def _slots(row: InputRow | OutputRow) -> str:
 def _span(row: InputRow) -> str:
     if row.low is None or row.high is None:
         return "any" if row.limit is None else f"0 to {count(row.limit)}"
-    return f"{real(row.low)} to {real(row.high)}{as_digits(row.bits)}"
+    return _range_words(row.low, row.high, row.bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +59,30 @@ class InputRow:
     vectors: Annotated[int, Within("slots")] = 1
     words: Annotated[str, Within("layout")] = ""
     bits: Annotated[int, Within("low")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRow:
+    """A value that users give to a circuit, where ciphertexts hold several of them, or other names than theirs.
+
+    input  that holds it; "" where nothing reads it
+    bits   binary digits of every number, which are what is encrypted; 0: the numbers are
+    """
+
+    name: Annotated[str, Column("value given", _name_cell)]
+    shape: Annotated[tuple[int, ...], Column("shape", lambda extents: Cell(shape(extents), "formula"))]
+    input: Annotated[str, Column("in input", lambda name: _name_cell(name) if name else "nothing reads it")]
+    low: Annotated[float, Column("range accepted", row=_argument_span, number=True)]
+    high: Annotated[float, Within("low")]
+    bits: Annotated[int, Within("low")] = 0
+
+
+def _argument_span(row: ArgumentRow) -> str:
+    return _range_words(row.low, row.high, row.bits)
+
+
+def _range_words(low: float, high: float, bits: int) -> str:
+    return f"{real(low)} to {real(high)}{as_digits(bits)}"
 
 
 def _shape(row: InputRow) -> Cell | str:
@@ -137,21 +158,31 @@ def worst_case(output: OutputRow) -> str:
 
 
 def interface_section(
-    inputs: Sequence[InputRow], outputs: Sequence[OutputRow], *, is_exact: bool, explains: bool
+    inputs: Sequence[InputRow],
+    arguments: Sequence[ArgumentRow],
+    outputs: Sequence[OutputRow],
+    *,
+    is_exact: bool,
+    explains: bool,
 ) -> Section:
-    """Both tables.
+    """The tables of inputs and outputs, and of circuits of the values that users give.
 
     is_exact  integers, whose ciphertexts have no levels that a user would know of
     explains  whether the notation of layouts is told here: no other section does
     """
     exact: dict[str, Column | None] = {"level": None} if is_exact else {}
     errors = Column("error", row=lambda output: errors_cell(output, is_exact=is_exact))
+    given = table("inputs", InputRow, inputs, replaced=exact)
     blocks = (
-        table("inputs", InputRow, inputs, replaced=exact),
+        *((given, table("arguments", ArgumentRow, arguments)) if arguments else (_add_data(given, arguments=()),)),
         table("outputs", OutputRow, outputs, replaced=exact | {"usual_error": errors}),
         *((Words((LEGEND,), "soft"),) if explains else ()),
     )
     return Section("Inputs and outputs", blocks)
+
+
+def _add_data(given: Table, **data: Any) -> Table:
+    return replace(given, data={**given.data, **data})
 
 
 def input_row(client: ClientSpec, spec: SecretInput | IndexInput) -> InputRow:
@@ -169,10 +200,25 @@ def input_row(client: ClientSpec, spec: SecretInput | IndexInput) -> InputRow:
     )  # fmt: skip
 
 
+def argument_rows(client: ClientSpec) -> tuple[ArgumentRow, ...]:
+    """The values that users give to a circuit, in the ranges that are accepted; none where inputs are the same."""
+    inputs = {number: spec for number, spec in enumerate(client.secret_inputs)}
+    if [a.name for a in client.arguments] == [i.name for i in client.inputs]:
+        return ()
+    rows = []
+    for a in client.arguments:
+        spec = inputs.get(a.input)
+        low, high = (-inf, inf) if spec is None else (spec.low, spec.high)
+        span = (low if a.low is None else a.low, high if a.high is None else a.high)
+        rows.append(ArgumentRow(a.name, a.shape, "" if spec is None else spec.name, *span, a.bits))
+    return tuple(rows)
+
+
 def output_rows(
     client: ClientSpec, worst_cases: Sequence[float | None], budgets: Sequence[float | None]
 ) -> tuple[OutputRow, ...]:
     """The outputs of a program, with what noise cannot exceed and the budgets to be expected, where they are known."""
+    labels = client.output_labels.values()
     return tuple(
         OutputRow(
             name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(client.chain, o.level, 0, 2),
@@ -180,17 +226,5 @@ def output_rows(
             o.pack.count, budget, o.usual_error or o.error_bound, o.is_proved, layout_words(o.pack), o.approximation,
             condition_words(o.all_conditions),
         )
-        for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
+        for name, o, worst, budget in zip(labels, client.outputs, worst_cases, budgets, strict=True)
     )  # fmt: skip
-
-
-def _output_names(client: ClientSpec) -> list[str]:
-    """Outputs by the names of the user's results that they hold; of circuits these may be several."""
-    ends = np.cumsum([prod(output.shape) for output in client.outputs])
-    held: list[list[str]] = [[] for _ in client.outputs]
-    for result in client.results:
-        for output in np.unique(np.searchsorted(ends, result.elements, side="right")):
-            held[output].append(result.name)
-    more = [["..."] if len(names) > MAX_NAMES else [] for names in held]
-    listed = zip(client.outputs, held, more, strict=True)
-    return [", ".join(names[:MAX_NAMES] + rest) or output.name for output, names, rest in listed]

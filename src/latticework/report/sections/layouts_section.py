@@ -56,7 +56,8 @@ def layout_groups(plan: Plan) -> tuple[LayoutGroup, ...]:
     named = [(spec.name, spec.pack) for spec in plan.client.secret_inputs]
     named += [(tensor.name, tensor.pack) for tensor in plan.tensors]
     named += [(step.name, step.pack) for step in (() if plan.placing is None else plan.placing.steps)]
-    named += [(output.name, output.pack) for output in plan.client.outputs]
+    labels = plan.client.output_labels
+    named += [(labels[output.name], output.pack) for output in plan.client.outputs]
     tensors: dict[PackMap, list[str]] = defaultdict(list)
     for name, pack in named:
         if not pack.table:

@@ -325,7 +325,8 @@ class Client:
             for ciphertext in array:
                 self._check_origin(f"program {self.spec.name}, output {name}", ciphertext)
         check_interface(encrypted, self.spec, self._interface)
-        missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
+        labels = self.spec.output_labels
+        missing = [label for name, label in labels.items() if name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
         by_output = self._parts(encrypted)
@@ -377,7 +378,7 @@ class Client:
         for output in self.spec.outputs:
             array, count = encrypted.tensors[output.name], output.pack.count
             if len(array) != runs * count:
-                raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {runs * count}")
+                raise ShapeError(f"{self._label(output)} has {len(array)} ciphertexts, expected {runs * count}")
             self._check_places(output, array)
             by_output.append([array[run * count : (run + 1) * count] for run in range(runs)])
         return by_output
@@ -406,23 +407,26 @@ class Client:
     def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
         """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
         if len(array) != output.pack.count:
-            raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
+            raise ShapeError(f"{self._label(output)} has {len(array)} ciphertexts, expected {output.pack.count}")
         self._check_places(output, array)
         with self._counting():
             return self._coding.value(output, next(self._decrypt_all([array])))
+
+    def _label(self, output: Output) -> str:
+        return f"output {self.spec.output_labels[output.name]}"
 
     def _check_places(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> None:
         for ciphertext in array:
             if ciphertext.is_unproved or ciphertext.encoding != "slots":
                 raise ParameterMismatchError(
-                    f"output {output.name} was made from residues, or holds coefficients: it is no result of program "
+                    f"{self._label(output)} was made from residues, or holds coefficients: it is no result of program "
                     f"{self.spec.name}, and no bound holds for it; read it by Decryptor of latticework.ckks or .bfv"
                 )
             if ciphertext.slots != output.pack.slots:
-                raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
+                raise ShapeError(f"{self._label(output)} has {ciphertext.slots} slots, expected {output.pack.slots}")
             if ciphertext.level != (0, output.level) or abs(ciphertext.scale / output.scale - 1) > SCALE_TOLERANCE:
                 raise ParameterMismatchError(
-                    f"output {output.name} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; "
+                    f"{self._label(output)} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; "
                     f"program {self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the "
                     "ciphertext was altered, or is of another program"
                 )

@@ -11,6 +11,7 @@ from latticework.lazy_dataclass import dataclass
 from latticework.report.quantities import count, duration, size
 from latticework.report.text_table import columns, wrap_below
 
+UNKNOWN = "-"
 COMPILED, SKETCHED, SCALED = "compiled on few rows", "sketched by layers", "scaled from the first"
 
 
@@ -69,6 +70,9 @@ class Quote:
         head = ("bits", "levels", "ring", "one run", "memory", "keys", "found")
         lines = [f"Quote for {plain_text(self.name)}: estimates, for one thread and one run", ""]
         lines += columns(head, rows, left=(False, False, False, False, False, False, True))
+        if any(UNKNOWN in row for row in rows):
+            why = ": why stands below" if any(price.problem for price in self.prices) else ""
+            lines += ["", *wrap_below(f"{UNKNOWN} is a number that was not found{why}", 2)]
         for price in self.prices:
             if price.problem:
                 lines += ["", *wrap_below(f"At {price.precision_bits:g} bits: {price.problem}", 2)]
@@ -104,10 +108,10 @@ def _price_cells(price: QuotedPrice) -> list[str]:
     about = "" if price.how == COMPILED else "about "
     return [
         f"{price.precision_bits:g}",
-        "" if price.levels is None else f"{price.levels}{refreshed}",
-        "" if price.ring_degree is None else count(price.ring_degree),
-        "" if price.seconds is None else about + duration(price.seconds),
-        "" if price.memory_bytes is None else about + size(price.memory_bytes),
-        "" if price.key_bytes is None else about + size(price.key_bytes),
+        UNKNOWN if price.levels is None else f"{price.levels}{refreshed}",
+        UNKNOWN if price.ring_degree is None else count(price.ring_degree),
+        UNKNOWN if price.seconds is None else about + duration(price.seconds),
+        UNKNOWN if price.memory_bytes is None else about + size(price.memory_bytes),
+        UNKNOWN if price.key_bytes is None else about + size(price.key_bytes),
         price.how,
     ]

@@ -18,7 +18,7 @@ from latticework.compiler.quoting.time_limit import OutOfTime, run_within
 from latticework.ir import run_passes
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
-from latticework.report.quoted import COMPILED, SCALED, SKETCHED
+from latticework.report.quoted import COMPILED, SCALED, SKETCHED, Quote, QuotedPrice
 
 RNG = np.random.default_rng(0)
 W1, W2 = RNG.normal(size=(16, 8)) / 4, RNG.normal(size=(8, 4)) / 3
@@ -104,6 +104,28 @@ def test_layers_are_told_what_takes_less():
     assert "x * x, trained on, takes 1 level for 11" in told("lw.relu(x)", has_kinks=True)
     assert "degree" in told("lw.tanh(x)")
     assert 'batch="fill" computes 8 rows' in told("x @ w", is_function=False)
+
+
+def test_layers_of_modules_have_their_paths():
+    """The oracle is the module: each path that is named finds a layer of the kind that is named with it."""
+    nn = pytest.importorskip("torch").nn
+    inner = nn.Sequential(nn.Linear(16, 8), nn.Tanh())
+    module = nn.Sequential(inner, nn.Linear(8, 4)).eval()
+    made = lw.quote(module, DATA.astype(np.float32), seconds=PLENTY, precision_bits=5)
+    named = {layer.text for layer in made.layers}
+    assert named <= {"0.0 linear", "0.1 tanh", "1 linear"} and "0.1 tanh" in named
+    for path, kind in map(str.split, named):
+        assert type(module.get_submodule(path)).__name__.lower() == kind
+    assert "0.1 tanh" in made.text()
+
+
+@pytest.mark.parametrize(("problem", "told"), [("too deep", "was not found: why stands below"), ("", "was not found")])
+def test_numbers_that_are_not_known_are_said_to_be_so(problem, told):
+    prices = (QuotedPrice(8, SKETCHED, 40, 0, None, problem=problem), QuotedPrice(5, COMPILED, 3, 0, 8192, 0.1, 1, 1))
+    lines = Quote("net", prices, (), (), "here", 0.1).text().splitlines()
+    assert next(line for line in lines if line.split()[:1] == ["8"]).split()[1:6] == ["40", "-", "-", "-", "-"]
+    assert f"  - is a number that {told}" in lines
+    assert "-" not in next(line for line in lines if line.split()[:1] == ["5"]).split()
 
 
 def test_what_takes_too_long_is_sketched(monkeypatch):

@@ -39,12 +39,18 @@ def name_dearest(
     ranked = sorted(costs.items(), key=lambda item: -item[1].seconds)[:DEAREST]
     return tuple(
         DearLayer(
-            *place, cost.seconds / whole, cost.levels or None,
+            place[0], _name_layer(place[1], operator_of(place)), cost.seconds / whole, cost.levels or None,
             tuple(_list_ways(cost, operator_of(place) or place[1], has_pools_option, rows)),
         )
         for place, cost in ranked
         if cost.seconds >= LEAST_SHARE * whole
     )  # fmt: skip
+
+
+def _name_layer(text: str, operator: str) -> str:
+    """The line of a layer; of a module of PyTorch its path, with what it computes: "0.3 conv2d"."""
+    _, is_module, name = operator.partition("aten.")
+    return f"{text} {name.partition('.')[0]}" if is_module else text
 
 
 def _list_ways(cost: LayerCost, operator: str, has_pools_option: bool, rows: int) -> list[str]:

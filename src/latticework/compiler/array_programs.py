@@ -13,9 +13,9 @@ from latticework.compiler.accuracy import SHARE, FunctionsTooDeepError, LevelLim
 from latticework.compiler.accuracy.agreement import DegreeOptions
 from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.assessment import Assessment
-from latticework.compiler.batch_rows import least_rows
+from latticework.compiler.batch_rows import least_rows, without_batch
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
-from latticework.compiler.bootstrapping import SPARE_BITS
+from latticework.compiler.bootstrapping import SPARE_BITS, most_levels_of
 from latticework.compiler.bound_conditions import warn_of_gaps
 from latticework.compiler.client_stages import (
     find_scalings,
@@ -36,6 +36,7 @@ from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.recurrences import fold_module
 from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.too_deep import find_too_deep
 from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import ApproximationWarning, LayoutError, LevelError, PrecisionError, UserError
 from latticework.frontend import Program
@@ -55,7 +56,7 @@ from latticework.ir.lines import warn
 from latticework.lazy_dataclass import dataclass
 from latticework.model import Reference
 from latticework.plan.client_steps import OwnerStages
-from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held, most_levels_left
+from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held
 from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.schema import ClientSpec, Plan
 
@@ -123,6 +124,13 @@ class ArrayLowering(Lowering):
         return ArrayVectors(
             self.traced.module, options, residual=residual, keep_loops=True, feedback=self.traced.feedback
         ).choose()
+
+    def find_too_deep(self) -> UserError | None:
+        """Count the levels that any layout spends; with an old model its own error says more."""
+        if self.options.like is not None:
+            return None
+        error = find_too_deep(f"program {self.program.name}", self.program.loc, self.traced.module, self.options)
+        return error if error is None or self.options.rows is None else without_batch(error)
 
     def fold_recurrences(self) -> ArrayLowering | None:
         """Fold loops that are linear in what is encrypted."""
@@ -300,5 +308,5 @@ def _level_limits(options: CompileOptions) -> LevelLimits | None:
         return None
     if options.bootstrap == AUTO and obstacle(options.parameters) is None:
         rings = [ring] if ring is not None else bootstrapping_rings()
-        return LevelLimits(None, plain, max(most_levels_left(bits + SPARE_BITS, ring) for ring in rings))
+        return LevelLimits(None, plain, max(most_levels_of(bits + SPARE_BITS, ring) for ring in rings))
     return None if options.parameters.insecure and ring is not None else LevelLimits(plain, plain)

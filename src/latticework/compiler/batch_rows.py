@@ -11,7 +11,7 @@ from latticework.compiler.options.compile_options import FILL, CompileOptions
 from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes.interleave_rows import interleaving
 from latticework.compiler.stage_results import Vectors
-from latticework.errors import LayoutError, UserError
+from latticework.errors import LayoutError, LevelError, UserError
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend import Circuit, Program
 from latticework.ir import run_passes
@@ -122,7 +122,12 @@ def _without_bootstraps(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) ->
     try:
         return plan_of(vectors)
     except (TooDeepError, UnknownTripCountError) as error:
-        raise type(error)(
-            f"{error.message}; batch= is for programs that need no bootstraps, which take the slots of whole vectors",
-            at=error.at,
-        ) from None
+        raise without_batch(error) from None
+
+
+def without_batch(error: LevelError) -> LevelError:
+    """The error for rows of a program that would have to bootstrap."""
+    return type(error)(
+        f"{error.message}; batch= is for programs that need no bootstraps, which take the slots of whole vectors",
+        at=error.at,
+    )

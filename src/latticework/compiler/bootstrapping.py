@@ -19,7 +19,7 @@ from latticework.compiler.accuracy.levels import least_levels, spends_endlessly
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.levels import keep_whole_origins
 from latticework.compiler.levels.bootstrap_ranges import Ranges, find_ranges, outgrown_error
-from latticework.compiler.levels.depth import spent_by
+from latticework.compiler.levels.depth import is_public, spent_by
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.refresh_ends import refresh_ends
@@ -155,12 +155,17 @@ class BootstrapSearch:
         reached: list[str] = []
         tried: set[ChainOption] = set()
         measured: dict[ChainOption, float] = {}
-        wanted = self.precision_bits + SPARE_BITS
+        wanted, shallow = self.precision_bits + SPARE_BITS, ""
         simulated: tuple[ChainCandidate, Trial] | None = None  # precise enough, though it is not proved beside kinks
         while True:
-            first = self.quickest_candidate([option for option in self.options(wanted) if option not in tried])
+            try:
+                first = self.quickest_candidate([option for option in self.options(wanted) if option not in tried])
+            except LevelError as error:  # more precise ones leave too few levels
+                if not reached:
+                    raise
+                first, shallow = None, error.message
             if first is None and simulated is None:
-                raise self._imprecise(reached)
+                raise self._imprecise(reached, shallow)
             if first is None and simulated is not None:
                 first, trial = simulated
                 return self._finish_plan(first, trial, measured)
@@ -255,11 +260,12 @@ class BootstrapSearch:
         """The largest run-time integers of calibration."""
         return {name: max(int(sample[name]) for sample in self.samples) for name in _integers(vectors)}
 
-    def _imprecise(self, reached: Sequence[str]) -> PrecisionError:
+    def _imprecise(self, reached: Sequence[str], shallow: str) -> PrecisionError:
         said = ", ".join(reached[-2:]) or "no set has bootstraps of so many bits"
         return PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached with bootstraps: {said}; ask for less"
             + ("" if self.chosen is None else ", or for another bootstrap_set")
+            + (f". Where bootstraps are more precise, levels are too few: {shallow}" if shallow else "")
             + f". Precision is that {self.lowering.bootstrap_samples[1]}",
             at=self.program.loc,
         )
@@ -303,14 +309,13 @@ class BootstrapSearch:
         depth = usual.depth
         steepest = max((spent_by(op) for op in (usual.flat or usual.module).walk()), default=1)
         for ring in self.rings():
-            sets = [s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring and not s.insecure]
+            sets = _stored_sets(ring)
             fewest = max(2, ceil(depth / max(most_levels_left(wanted, ring), 1)))
             for parts in range(fewest, fewest + WAYS):
                 with suppress(LevelError):
                     sets.append(plan_bootstrap_set(max(1, steepest, ceil(depth / parts)), wanted, ring))
             for chosen in sets:
-                bits = [(n, set_precision_bits(chosen, n) or 0.0) for n in (1, 2)]
-                found += [ChainOption(chosen, n, b) for n, b in bits if b >= wanted][:1]
+                found += _fewest_iterations(chosen, wanted)
         return found
 
     def rank_options(self, vectors: Vectors, options: Sequence[ChainOption]) -> list[tuple[float, ChainOption]]:
@@ -327,28 +332,34 @@ class BootstrapSearch:
     def quickest_candidate(self, options: Sequence[ChainOption]) -> ChainCandidate | None:
         """The quickest of the chains that promise to be; of a set that the user named with as few iterations as can be.
 
-        raises  LevelError of the last set, where none has the levels
+        raises  LevelError of the set that leaves most levels, where none has enough
         """
         if not options:
             return None
         found: list[ChainCandidate] = []
-        error: UserError | None = None
+        refused: list[tuple[int, LevelError]] = []
         ordered = list(options[:1])
         if not self.chosen:
             ranked = self.rank_options(self.usual, options)
             self._rough |= {option: rough for rough, option in ranked}
             ordered = [option for _, option in ranked]
-        for option in ordered:
+        possible = [option for option in ordered if option.chosen.residual >= self._steepest]  # in any layout
+        for option in possible or [max(ordered, key=lambda option: option.chosen.residual)]:
             try:
                 found.append(self.candidate(option))
-            except LevelError as refused:
-                error = error or refused
+            except LevelError as error:
+                refused.append((option.chosen.residual, error))
             if len(found) == COMPARED:
                 break
         if not found:
-            assert error is not None
-            raise error
+            raise max(refused, key=lambda each: each[0])[1]
         return min(found, key=lambda candidate: candidate.seconds)
+
+    @property
+    def _steepest(self) -> int:
+        """The most levels that an operation on secrets spends at once."""
+        module = self.usual.flat or self.usual.module
+        return max((spent_by(op) for op in module.walk() if not is_public(op)), default=0)
 
     def candidate(self, option: ChainOption) -> ChainCandidate:
         """A program on the chain of a set."""
@@ -395,6 +406,23 @@ class BootstrapSearch:
 
     def _precision(self, vectors: Vectors) -> PrecisionSearch:
         return PrecisionSearch(self.program, self.traced, vectors, self.samples, self.asked)
+
+
+def _stored_sets(ring: int) -> list[BootstrapSet]:
+    """The secure sets of a ring that any program may take."""
+    return [s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring and not s.insecure]
+
+
+def _fewest_iterations(chosen: BootstrapSet, wanted_bits: float) -> list[ChainOption]:
+    """The set with as few iterations as are so precise; nothing if two are not enough."""
+    bits = [(n, set_precision_bits(chosen, n) or 0.0) for n in (1, 2)]
+    return [ChainOption(chosen, n, b) for n, b in bits if b >= wanted_bits][:1]
+
+
+def most_levels_of(wanted_bits: float, ring: int) -> int:
+    """The most levels that any bootstrap leaves that is so precise, of sets stored or planned for a ring."""
+    stored = [s.residual for s in _stored_sets(ring) if _fewest_iterations(s, wanted_bits)]
+    return max(most_levels_left(wanted_bits, ring), *stored, 0)
 
 
 def _integers(vectors: Vectors) -> list[str]:

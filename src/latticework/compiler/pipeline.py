@@ -111,6 +111,9 @@ def plan_without_bootstraps(compilation: Compilation) -> Compilation:
         return compilation
     with _explaining(lowering):
         try:
+            too_deep = lowering.find_too_deep()
+            if too_deep is not None:
+                raise too_deep
             return compilation.with_plan(_plan_plainly(lowering))
         except (TooDeepError, UnknownTripCountError) as error:
             if search.is_allowed:

@@ -25,7 +25,7 @@ from latticework.compiler.bound_conditions import Proofs
 from latticework.compiler.codegen.bootstrap_plans import noise_of
 from latticework.compiler.encrypted_feedback import follow_feedback
 from latticework.compiler.input_constraints import CheckedForm
-from latticework.compiler.levels import LevelPlan
+from latticework.compiler.levels import LevelPlan, loop_spending, spending
 from latticework.compiler.levels.abstract_value import AbstractValue
 from latticework.compiler.levels.known_slots import Draw
 from latticework.compiler.levels.value_bounds import ChainNoise, ValueBounds, bound_values
@@ -34,7 +34,7 @@ from latticework.compiler.options.techniques import LEAST_TIME, WATERLINE, Techn
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.simulated_errors import Measure, Measured
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
-from latticework.compiler.too_deep import too_deep
+from latticework.compiler.too_deep import SpentLevels, too_deep
 from latticework.compiler.vector_levels import to_levels, to_primitives, with_small_outputs
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
@@ -133,8 +133,10 @@ class PrecisionSearch:
             return self._best(enlarging=enlarging)
         except TooDeepError as error:
             what = "circuit" if isinstance(self.program, Circuit) else "program"
+            lines = spending(self.vectors.flat or self.vectors.module)
+            spent = SpentLevels(error.need, lines, loop_spending(self.vectors.module, lines))
             raise too_deep(
-                error, f"{what} {self.program.name}", self.program.loc, self.vectors,
+                spent, f"{what} {self.program.name}", self.program.loc,
                 precision_bits=self.precision_bits, ring_degree=self.options.ring_degree,
                 security_bits=self.options.parameters.security_bits,
             ) from None  # fmt: skip

@@ -70,6 +70,10 @@ class Lowering(ABC):
         flat = to_loops(vectors.module, self.options.on_event)
         return replace(vectors, flat=flat, depth=program_depth(flat, once=True))
 
+    def find_too_deep(self) -> UserError | None:
+        """The error for a program of which it is plain, before it becomes vectors, that it fits no ring allowed."""
+        return None
+
     @property
     def bootstrap_obstacle(self) -> str | None:
         """Reason why nothing can be bootstrapped, with what would help; None if it can."""

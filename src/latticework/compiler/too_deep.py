@@ -3,25 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from latticework.compiler.levels import Spent, loop_spending, spending
-from latticework.compiler.stage_results import Vectors
+from latticework.compiler.accuracy.levels import find_longest_path, least_costs
+from latticework.compiler.levels.critical_path import LoopSpending, Spent, loops_by_levels, spent_by_line
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.errors.remedies import REMEDIES
-from latticework.ir import Loc
+from latticework.ir import Loc, Module
 from latticework.ir.lines import loop_around
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.parameters import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
+from latticework.plan.parameters import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds, select_chain
 
 SHOWN_LINES = 3
 SHOWN_TEXT = 24  # characters of a line
 EXPECTED_NOISE_BITS = 12  # by which scales exceed the precision, where no plan has been measured
 
 
+def find_too_deep(name: str, at: Loc, module: Module, options: CompileOptions) -> TooDeepError | None:
+    """The error for a program on arrays that no ring allowed holds without bootstraps, before anything is laid out.
+
+    module  with polynomials in the place of functions
+    returns None where the levels that are plain to see, fewer than plans spend as a rule, fit
+    """
+    wanted, ring = options.parameters, options.ring_degree
+    if wanted.insecure and ring is not None:
+        return None
+    path = find_longest_path(module, partial(least_costs, module, {}))
+    need = Need(path.levels + options.expert.spare_levels, 1, 0, 0)  # at the least scale that there is
+    if need.depth <= levels_held(need, ring or 1 << MAX_RING_LOG2, wanted.security_bits):
+        return None
+    try:
+        select_chain(need, ring_degree=ring, security_bits=wanted.security_bits)
+        return None
+    except TooDeepError as error:
+        need = error.need
+    lines = spent_by_line(path.ops)
+    copies = {op: op.attrs.get("static_trip") or op.attrs.get("at_most") or 0 for op in module.walk() if op.regions}
+    return too_deep(
+        SpentLevels(need, lines, loops_by_levels(module, copies, lines), is_bound=True), name, at,
+        precision_bits=options.precision_bits, ring_degree=ring, security_bits=wanted.security_bits,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SpentLevels:
+    """The levels of a program that no ring has room for.
+
+    need   of a ring;  lines  that spend the levels;  loops  that do, and become copies
+    is_bound  plans may need more
+    """
+
+    need: Need
+    lines: list[Spent]
+    loops: list[LoopSpending]
+    is_bound: bool = False
+
+
 def too_deep(
-    error: TooDeepError,
+    spent: SpentLevels,
     name: str,
     at: Loc,
-    vectors: Vectors,
     *,
     precision_bits: float,
     ring_degree: int | None,
@@ -29,19 +70,20 @@ def too_deep(
 ) -> TooDeepError:
     """The error for the user, at the loop or the line that spends most.
 
-    error  of the choice of parameters;  at  the program's own line, where no line spends levels
+    at  the program's own line, where no line spends levels
     """
-    need = replace(error.need, scale_bits=max(error.need.scale_bits, round(precision_bits) + EXPECTED_NOISE_BITS))
+    need, lines = spent.need, spent.lines
+    need = replace(need, scale_bits=max(need.scale_bits, round(precision_bits) + EXPECTED_NOISE_BITS))
     ring = ring_degree or 1 << MAX_RING_LOG2
     held = min(levels_held(need, ring, security_bits), need.depth - 1)
-    lines = spending(vectors.flat or vectors.module)
     where = f"ring_degree={ring_degree}" if ring_degree else f"the largest ring, N=2^{MAX_RING_LOG2},"
     others = () if ring_degree else (ring >> 1, ring >> 2)
     smaller = "".join(f", N=2^{n.bit_length() - 1} {levels_held(need, n, security_bits)}" for n in others)
-    loop = _loop(vectors, lines, need.depth, held)
+    loop = _loop(spent.loops, lines, need.depth, held)
     message = (
-        f"{name} spends {need.depth} level{'s one after another' if need.depth > 1 else ''}; {where} holds "
-        f"{f'about {held}' if held else 'none'} at precision_bits={precision_bits:g} and {security_bits}-bit security"
+        f"{name} spends {'at least ' * spent.is_bound}{need.depth} level{'s one after another' * (need.depth > 1)}; "
+        f"{where} holds {f'about {held}' if held else 'none'} at precision_bits={precision_bits:g} and "
+        f"{security_bits}-bit security"
         f"{smaller}. Spent by {list_lines(lines)}{loop.said}"
     )
     remedies = list(loop.remedies)
@@ -79,9 +121,8 @@ class SpendingLoop:
     remedies: tuple[str, ...] = ()
 
 
-def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> SpendingLoop:
+def _loop(loops: list[LoopSpending], lines: list[Spent], depth: int, held: int) -> SpendingLoop:
     """Return how many iterations of lw.for_loop fit; of unrolled Python loops, how many operations of a line."""
-    loops = loop_spending(vectors.module, lines)
     if loops and 2 * loops[0].levels >= depth:
         loop = loops[0]
         fits = max(0, (held - (depth - loop.levels)) * loop.iterations // loop.levels)

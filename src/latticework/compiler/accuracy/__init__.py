@@ -124,14 +124,10 @@ def approximate_functions(
     if not np.all(np.isfinite(effects)):
         raise divergence(uses, degrees, errors, parts)
     levels = least_levels(approximated, {})
-    if (
-        level_limits is not None
-        and level_limits.most is not None
-        and levels > level_limits.most
-        and any(use.given_degree is None for use in uses)
-    ):
-        cheaper = {} if guess is None else guess.cheaper(precision_bits)
-        raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(level_limits.most)
+    if level_limits is not None:
+        _check_levels(
+            approximated, TooDeep(uses, degrees, levels, precision_bits, {}, operator_at), level_limits, guess
+        )
     bounds = [use.bound(degree) for use, degree in zip(uses, degrees, strict=True)]
     if bounds != errors.tolist():
         approximated = with_polynomials(module, [with_error(*pair) for pair in zip(polynomials, bounds, strict=True)])
@@ -170,10 +166,25 @@ def _guess(
     deep = TooDeep(uses, degrees, levels, precision_bits, {}, operator_at)
     if level_limits.most is not None and levels > level_limits.most + OFF:
         raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_all(level_limits.most)
-    steepest = max(degree.bit_length() for degree in degrees)
+    staged = [use.function.gap > 0.0 for use in uses]  # of whose stages each is refreshed by itself
+    steepest = max((d.bit_length() for d, is_staged in zip(degrees, staged, strict=True) if not is_staged), default=0)
     if level_limits.most is None and levels > level_limits.plain + OFF and steepest > level_limits.between + OFF:
-        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_one(level_limits.between)
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_one(steepest, level_limits)
     return guess
+
+
+def _check_levels(approximated: Module, found: TooDeep, limits: LevelLimits, guess: DepthGuess | None) -> None:
+    """Refuse polynomials for which there is no ring, and those of which one spends more than any bootstrap leaves.
+
+    raises  FunctionsTooDeepError
+    """
+    is_free = any(use.given_degree is None for use in found.uses)
+    at_once = max(int(op.attrs["polynomial"].depth) for op in approximated.walk() if op.name == "tensor.polynomial")
+    too_many = limits.most is not None and found.levels > limits.most and is_free
+    if too_many or (limits.most is None and found.levels > limits.plain and at_once > limits.between):
+        cheaper = {} if guess is None or not is_free else guess.cheaper(found.bits)
+        found = replace(found, cheaper=cheaper)
+        raise found.of_one(at_once, limits) if limits.most is None else found.of_all(limits.most)
 
 
 def _find_needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from latticework.compiler.accuracy.agreement import Agreement
 from latticework.compiler.accuracy.choose_degrees import part_taken
 from latticework.compiler.accuracy.function_uses import ApproximatedProgram, Fitted, FunctionUse, StandIn
+from latticework.compiler.accuracy.levels import LevelLimits
 from latticework.compiler.expand.paterson_stockmeyer import num_products
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.errors.rounded_numbers import over
@@ -177,11 +178,12 @@ class TooDeep:
             f"the largest ring allowed has room for at most {most}"
         )
 
-    def of_one(self, most: int) -> FunctionsTooDeepError:
-        """The error where one function spends more than `most`, which is what a bootstrap leaves."""
+    def of_one(self, at_once: int, limits: LevelLimits) -> FunctionsTooDeepError:
+        """The error where one function spends `at_once`, more than any bootstrap leaves."""
+        beside = ", which no ring allowed has without bootstraps" if limits.plain else ""
         return self._error(
-            f"{self.levels} levels one after another, which no ring allowed has without bootstraps, and one alone "
-            f"spends up to {max(self.degrees).bit_length()}, where a bootstrap leaves at most {most}"
+            f"{self.levels} levels one after another{beside}, and one alone spends up to {at_once}, where a bootstrap "
+            f"leaves at most {limits.between}"
         )
 
     def _error(self, why: str) -> FunctionsTooDeepError:

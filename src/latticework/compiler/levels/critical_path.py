@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from latticework.compiler.levels.depth import Env, levels_of, outer_values
 from latticework.ir import Loc, Module, Op, Value
@@ -39,11 +39,16 @@ def spending(module: Module) -> list[Spent]:
     """Levels by line on a longest path of a `vec` module, those that spend most first."""
     env = levels_of(module).of
     lowest = min((v for v in outer_values(module) if env[v] is not None), key=lambda v: env[v] or 0, default=None)
+    return spent_by_line(() if lowest is None else _path(lowest, env))
+
+
+def spent_by_line(path: Iterable[tuple[Op, int]]) -> list[Spent]:
+    """Levels by line of operations that each spend so many, those that spend most first."""
     lines: dict[Loc, list[tuple[Op, int]]] = {}
-    for op, spent in () if lowest is None else _path(lowest, env):
+    for op, spent in path:
         lines.setdefault(Loc(op.loc.file, op.loc.line, op.loc.text), []).append((op, spent))
     by_line = [
-        Spent(loc, sum(spent for _, spent in each), len(each), sum(op.name == "vec.polynomial" for op, _ in each))
+        Spent(loc, sum(spent for _, spent in each), len(each), sum(op.name.endswith(".polynomial") for op, _ in each))
         for loc, each in lines.items()
     ]
     return sorted(by_line, key=lambda s: -s.levels)
@@ -54,12 +59,17 @@ def loop_spending(module: Module, lines: Sequence[Spent]) -> list[LoopSpending]:
 
     lines  by which `spending` explains the module without such loops
     """
+    return loops_by_levels(module, {op: plan.copies or 0 for op, plan in levels_of(module).loops.items()}, lines)
+
+
+def loops_by_levels(module: Module, copies: Mapping[Op, int], lines: Sequence[Spent]) -> list[LoopSpending]:
+    """The loops of a module that are to become copies, those that spend most first."""
     loops = []
-    for op, plan in levels_of(module).loops.items():
-        if plan.copies and op.block is module.body:
+    for op, number in copies.items():
+        if number and op.block is module.body:
             inside = {(inner.loc.file, inner.loc.line) for inner in _inside(op)}
             spent = sum(s.levels for s in lines if (s.loc.file, s.loc.line) in inside)
-            loops.append(LoopSpending(op.loc, spent, plan.copies))
+            loops.append(LoopSpending(op.loc, spent, number))
     return sorted(loops, key=lambda loop: -loop.levels)
 
 

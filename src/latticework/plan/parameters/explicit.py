@@ -135,7 +135,7 @@ def _check_sizes(name: str, sizes: Sequence[float], ring_degree: int) -> None:
 
 
 def _split_remedy(name: str, bits: float) -> str:
-    """What to give in place of a prime that is too large: two that have its bits together."""
+    """Say which two primes to give in place of one that is too large."""
     if bits > 2 * MAX_PRIME_BITS:
         return ""
     halves = f"{bits // 2:g}, {bits - bits // 2:g}"

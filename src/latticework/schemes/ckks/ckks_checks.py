@@ -141,7 +141,7 @@ def check_not_lost(who: str, values: ComplexArray, scale: float, least: float) -
     fail(
         RangeError,
         f"{who}: factors of at most {largest:.3g} at scale {scale_text(scale)} are {largest * scale:.3g} units of what "
-        f"is encoded, where {why}: use factors of {max(least, 1.0) / scale:.3g} or more, or mul_plain with a larger "
+        f"is encoded, where {why}: use factors of {max(least, 1.0) / scale:.3g} or more, or give a larger "
         "scale, or leave the product out",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy.typing as npt
@@ -21,7 +22,9 @@ from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
 from latticework.schemes.rlwe.encodings import check_slots
 from latticework.values.extension import _core
+from latticework.values.packing.key_manifest import KeySpec
 
+MOST_NAMED = 6  # keys that a message names
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
 
 
@@ -152,31 +155,42 @@ class Evaluator(ExactOperations):
         place = Place(x.slots, x.level, x.scale)
         executors = self._executors.setdefault(operation, {})
         if place not in executors:
-            executors[place] = self._executor(operation.name, operation._plan_for(self.parameters, place), x)
+            executors[place] = self._executor(operation, operation._plan_for(self.parameters, place), x)
         if executors[place] is not None and self.keys is not None:
             self._keys(operation.name, x)
         (result,) = executors[place].run([x.core])
         assert isinstance(result, _core.Ciphertext)
         return self._out(result)
 
-    def _executor(self, who: str, plan: Compiled, x: Ciphertext) -> _core.Executor:
+    def _executor(self, operation: PlannedOperation, plan: Compiled, x: Ciphertext) -> _core.Executor:
         if not plan.keys and self.keys is None:
             fail(
                 MissingKeyError,
-                f"{who}: this evaluator has no keys: Evaluator(parameters, keys)",
+                f"{operation.name}: this evaluator has no keys: Evaluator(parameters, keys)",
             )
-        keys = self._keys(who, x)
+        keys = self._keys(operation.name, x)
         missing = [s for s in plan.keys if not keys.serves(s)]
         if missing:
-            fail(
-                MissingKeyError,
-                f"{who}: {len(missing)} of {len(plan.keys)} keys are missing or serve only levels below {x.level}; "
-                f"generate them with KeyGenerator.evaluation_keys(required=operation.required_keys(parameters, "
-                f"level={x.level}))",
-            )
+            _fail_for_keys(operation, keys, missing, len(plan.keys), x.level)
         return _core.Executor(
             self.parameters.context, plan.code, keys.core, plan.constant, constant_budget_bytes=self._constant_bytes
         )
+
+
+def _fail_for_keys(
+    operation: PlannedOperation, keys: EvaluationKeys, missing: list[KeySpec], count: int, level: int
+) -> NoReturn:
+    """MissingKeyError with what the missing keys are for, and how to generate them."""
+    names, rotations = keys._purposes(missing), keys._rotations(missing)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    how = f"required=operation.required_keys(parameters, level={level})), of the {type(operation).__name__}"
+    if isinstance(operation, InnerSum) and rotations is not None:  # which nobody holds
+        how = f"steps={rotations}, level={level})"
+    fail(
+        MissingKeyError,
+        f"{operation.name}: {len(missing)} of {count} keys are missing or serve only levels below {level}: "
+        f"{', '.join(names[:MOST_NAMED])}{more}; generate them with KeyGenerator.evaluation_keys({how}",
+    )
 
 
 Ciphertext._evaluators = Evaluator

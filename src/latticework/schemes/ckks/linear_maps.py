@@ -12,7 +12,8 @@ from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.ir import Module, Value
 from latticework.ir.dialects.rlwe_dialect import Level
-from latticework.schemes.ckks.ckks_checks import ComplexArray, slot_values
+from latticework.schemes.ckks.ckks_checks import ComplexArray, check_encodable, scale_text, slot_values
+from latticework.schemes.ckks.ckks_ciphertext import Ciphertext
 from latticework.schemes.ckks.planned import PlannedOperation
 from latticework.schemes.rlwe.checks import fail, whole
 from latticework.values.inputs.foreign_arrays import as_array, find_loss
@@ -63,6 +64,21 @@ class LinearTransform(PlannedOperation):
         v = slot_values("LinearTransform", x, self._slots)
         direct = sum(d * np.roll(v, -k) for k, d in self.diagonals.items())
         return np.asarray(direct + sum(d * np.roll(v.conj(), -k) for k, d in self.conjugate_diagonals.items()))
+
+    def _check(self, x: Ciphertext) -> None:
+        """RangeError where entries are too large for the encoder, or too small for any to be left by rounding."""
+        super()._check(x)
+        p = x.parameters
+        scale = p.scales[x.level - 1] * p.dropped(x.level) / x.scale
+        every = np.concatenate([*self.diagonals.values(), *self.conjugate_diagonals.values()])
+        check_encodable("linear_transform: the entries", every, scale)
+        largest = float(np.max(np.abs(every)))
+        if largest * scale < 0.5:
+            fail(
+                RangeError,
+                f"linear_transform: entries of at most {largest:.3g} at scale {scale_text(scale)} round to 0; "
+                f"{0.5 / scale:.3g} or more is possible: multiply the matrix by a power of two",
+            )
 
     def _build(self, p: Primitives, x: Value, module: Module) -> Value:
         """One symbolic map."""

@@ -374,6 +374,17 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         core = _core.evaluation_keys_from_residues(parameters.context, dicts, arrays, is_ntt(who, form), owner)
         return cls(core, parameters)
 
+    def _purposes(self, specs: Sequence[KeySpec]) -> list[str]:
+        """The purpose of each of several keys, for messages."""
+        steps = steps_by_element(self.parameters.chain)
+        return [self._purpose(spec, steps) for spec in specs]
+
+    def _rotations(self, specs: Sequence[KeySpec]) -> list[int] | None:
+        """The steps of keys that are all for rotations; None of any others."""
+        steps = steps_by_element(self.parameters.chain)
+        turns = [steps.get(spec.galois_element) for spec in specs]
+        return [turn for turn in turns if turn is not None] if None not in turns else None
+
     def _purpose(self, spec: KeySpec, steps: dict[int, int]) -> str:
         if spec.kind != "galois":
             return {"relin": "relinearisation", "to_sparse": "to the sparse secret"}.get(

@@ -28,7 +28,11 @@ COARSE = 2.0**24  # by which values are larger where the rounding of matrices is
 
 @dataclass(frozen=True)
 class Precision:
-    """-log2 of the root-mean-square and of the largest error over all real and imaginary parts."""
+    """-log2 of errors of all real and imaginary parts: the root mean square (rms_bits), and the typical largest one.
+
+    worst_bits is the largest of one simulation, and no bound: that of a run may be half a bit larger. An `Estimator`
+    bounds it.
+    """
 
     rms_bits: float
     worst_bits: float

@@ -105,7 +105,10 @@ class Bootstrapper(PlannedOperation):
         return found
 
     def predicted_precision(self) -> Precision:
-        """Bits that uniform random slots keep, by the noise model: root mean square, and the worst slot. Seconds."""
+        """Bits that uniform random slots keep, by the noise model: root mean square, and typical largest error.
+
+        It takes seconds. Neither is a bound: `Estimator.bootstrap` has one.
+        """
         return bootstrapping.predict_precision(
             self.parameters.chain,
             self.target_level - self.floor,

@@ -49,6 +49,9 @@ class Checks:
             "add_scalar": lambda: self.equal(ring.add_scalar(x, ones, limbs), a + scale),
             "sub_scale": lambda: self.equal(ring.sub_scale(x, y, ones, limbs), (a - b) * scale),
             "dot": lambda: self.equal(ring.dot([x] * 4, [y] * 4, limbs), 4 * a * b),
+            "weighted_sum": lambda: self.equal(
+                ring.weighted_sum([x] * 4, 4 * [w for w in ones for _ in "ab"], limbs), 4 * a * scale
+            ),
             "automorphism": self.automorphism,
             "base_convert": self.base_convert,
             "import_signed": self.signed,

@@ -24,6 +24,8 @@ class FastSum;
 
 using Word = std::uint64_t;  // one residue at rest, in the backend's encoding
 
+constexpr std::size_t kMostAliasedTerms = 32;  // of a weighted_sum into one of its terms
+
 /// Limbs, each one residue polynomial: limb (p, j) holds N words of poly p modulo prime number limbs[j].
 struct LimbView {
   Word* base;

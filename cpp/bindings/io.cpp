@@ -17,10 +17,10 @@
 #include "bindings/cbor_objects.hpp"
 #include "io/cbor.hpp"
 #include "io/container.hpp"
-#include "math/fast_sum.hpp"
 #include "io/file.hpp"
 #include "math/blake3.hpp"
 #include "math/chacha20.hpp"
+#include "math/fast_sum.hpp"
 #include "math/vector_sets.hpp"
 
 namespace nb = nanobind;

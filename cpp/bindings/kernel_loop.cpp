@@ -93,6 +93,11 @@ struct Loops {
   }
 #include "backend/kernels.def"
   static void dot(K k, Queue& q, Operands& o) { k.dot(q, o.out.view(), o.a, o.b); }
+  static void weighted_sum(K k, Queue& q, Operands& o) {
+    std::vector<Word> weights;
+    for (std::size_t t = 0; t < 2 * o.a.size(); ++t) weights.insert(weights.end(), o.scalars.begin(), o.scalars.end());
+    k.weighted_sum(q, o.out.view(), o.a, weights);
+  }
   static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.view(), o.a[0], 5); }
   static void base_convert(K k, Queue& q, Operands& o) {
     k.base_convert(q, o.out.view(), o.a[0], o.ring.base_conversion_table(o.limbs, o.to));
@@ -106,9 +111,8 @@ struct Loops {
   }
   static void expand_uniform(K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.view(), {kSeed, 0, 1, 0}); }
   static void import_seeded(K k, Queue& q, Operands& o) {
-    static_cast<void>(
-        k.import_seeded(q, o.out.view(), o.left[0].view(), {o.packed.data(), o.offsets, o.widths}, {kSeed, 0, 1, 0},
-                        nullptr));
+    static_cast<void>(k.import_seeded(q, o.out.view(), o.left[0].view(), {o.packed.data(), o.offsets, o.widths},
+                                      {kSeed, 0, 1, 0}, nullptr));
   }
   static void embed(K k, Queue& q, Operands& o) {
     o.slots_out = o.slots;  // in place, and not the identity: values must not grow or vanish

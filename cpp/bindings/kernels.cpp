@@ -126,6 +126,26 @@ Result both_with_scalars(const Ring& ring, const ResidueArray& a, const ResidueA
   });
 }
 
+Result run_weighted_sum(const Ring& ring, const std::vector<ResidueArray>& a, const std::vector<Word>& weights,
+                        const LimbList& limbs) {
+  require(!a.empty() && weights.size() == 2 * a.size() * limbs.size(), ErrorKind::kShape,
+          "weighted_sum: " + std::to_string(weights.size()) + " weights for " + std::to_string(a.size()) +
+              " terms of " + std::to_string(limbs.size()) + " limbs, which need two each");
+  std::vector<RnsPolys> owners;
+  std::vector<ConstLimbView> terms;
+  for (const ResidueArray& array : a) owners.push_back(load(ring, array, limbs));
+  for (const RnsPolys& owner : owners) {
+    require(owner.polys() == owners[0].polys(), ErrorKind::kShape, "weighted_sum: terms have different polys");
+    terms.push_back(owner.view());
+  }
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    require(weights[k] < ring.modulus(limbs[k / 2 % limbs.size()]).value(), ErrorKind::kValue,
+            "weighted_sum: a weight is not a residue");
+  }
+  return compute(ring, limbs, owners[0].polys(),
+                 [&](Queue& queue, LimbView out) { ring.kernels().weighted_sum(queue, out, terms, weights); });
+}
+
 Result run_dot(const Ring& ring, const std::vector<ResidueArray>& a, const std::vector<ResidueArray>& b,
                const LimbList& limbs) {
   require(a.size() == b.size() && !a.empty(), ErrorKind::kShape,
@@ -296,6 +316,7 @@ void bind_copy(RingClass& ring) { ring.def("copy", &unary<&Kernels::copy>, "a"_a
 void bind_zero(RingClass& ring) { ring.def("zero", &zero, "limbs"_a, "polys"_a); }
 void bind_monomial(RingClass& ring) { ring.def("monomial", &monomial, "exponent"_a, "limbs"_a); }
 void bind_tensor_product(RingClass& ring) { ring.def("tensor_product", &tensor_product, "a"_a, "b"_a, "limbs"_a); }
+void bind_weighted_sum(RingClass& ring) { ring.def("weighted_sum", &run_weighted_sum, "a"_a, "weights"_a, "limbs"_a); }
 void bind_dot(RingClass& ring) { ring.def("dot", &run_dot, "a"_a, "b"_a, "limbs"_a); }
 void bind_automorphism(RingClass& ring) {
   ring.def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a);

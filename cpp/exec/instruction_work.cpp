@@ -423,7 +423,68 @@ Interpreter::RegisterValues Interpreter::carry_out(const Instruction& instructio
 #include "exec/opcodes.def"
 #undef LW_OPCODE
   };
+  if (linear_.has_part_in(instruction)) return combine(instruction);
   return (this->*kWork[static_cast<std::size_t>(instruction.op)])(instruction);
+}
+
+LinearRole linear_role(const Instruction& instruction, std::uint32_t ring_degree) noexcept {
+  switch (instruction.op) {
+    case Opcode::kMulInt:
+      return fits_form(instruction.imm[0]) ? LinearRole::kMultiplies : LinearRole::kNone;
+    case Opcode::kMulMonomial:
+      return instruction.imm[0] % (ring_degree / 2) == 0 ? LinearRole::kTurns : LinearRole::kNone;
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kNeg:
+      return LinearRole::kJoins;
+    default:
+      return LinearRole::kNone;
+  }
+}
+
+std::vector<LinearForm> Interpreter::forms(const Instruction& instruction, std::size_t operand) {
+  if (auto* kept = std::get_if<std::vector<LinearForm>>(&registers_[instruction.in[operand].reg])) {
+    return std::move(*kept);
+  }
+  std::vector<LinearForm> forms;
+  for (Ciphertext& x : spend(instruction, operand)) forms.emplace_back(std::move(x));
+  return forms;
+}
+
+auto Interpreter::combine(const Instruction& instruction) -> RegisterValues {
+  std::vector<LinearForm> results;
+  if (instruction.op == Opcode::kMulInt) {
+    for (Ciphertext& x : spend(instruction)) results.emplace_back(std::move(x), instruction.imm[0]);
+  } else {
+    results = forms(instruction, 0);
+    const std::uint64_t half = evaluator_.context().ring().degree() / 2;
+    if (instruction.op == Opcode::kMulMonomial) {
+      for (LinearForm& form : results) form.turn(static_cast<std::uint64_t>(instruction.imm[0]) / half);
+    } else if (instruction.op == Opcode::kNeg) {
+      for (LinearForm& form : results) form.negate();
+    } else {
+      std::vector<LinearForm> others = forms(instruction, 1);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (instruction.op == Opcode::kSub) others[i].negate();
+        results[i].add(std::move(others[i]));
+      }
+    }
+  }
+  const bool is_kept = linear_.is_kept(instruction.out[0]);
+  const double scale = plan_.type(instruction.out[0]).scale;
+  Ciphertexts values;
+  for (LinearForm& form : results) {
+    if (is_kept && !form.is_wasteful()) continue;
+    call(observers_.tick);
+    Ciphertext value = std::move(form).value(evaluator_, scale);
+    if (is_kept) {
+      form = LinearForm(std::move(value));
+    } else {
+      values.push_back(std::move(value));
+    }
+  }
+  if (is_kept) return one(std::move(results));
+  return one(std::move(values));
 }
 
 }  // namespace lw

@@ -17,6 +17,12 @@ std::uint64_t now_ns() {
           .count());
 }
 
+std::vector<bool> watched(const Plan& plan, const Observers& observers) {
+  std::vector<bool> result(plan.num_registers());
+  for (const std::uint32_t reg : observers.watch) result[reg] = true;
+  return result;
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_ptr<KeyRun> keys,
@@ -29,9 +35,9 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_p
       evaluator_(context, observers.tick),
       scheme_(make_scheme(context, observers.tick)),
       registers_(plan.num_registers()),
-      is_watched_(plan.num_registers()),
+      is_watched_(watched(plan, observers)),
+      linear_(plan, context.ring().degree(), is_watched_),
       is_read_once_(plan.num_registers()) {
-  for (const std::uint32_t reg : observers.watch) is_watched_[reg] = true;
   std::vector<std::uint32_t> reads(plan.num_registers());
   for (const Block& block : plan.blocks()) {
     for (const Instruction& instruction : block.code) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec/executor.hpp"
+#include "exec/linear_forms.hpp"
 #include "exec/plan_constants.hpp"
 #include "rlwe/evaluator.hpp"
 
@@ -24,8 +25,8 @@ class Interpreter {
  private:
   /// The contents of a register; arrays of handles, so that a copy copies no limbs. Nothing of a key, which is a name:
   /// the instruction that reads it asks for it.
-  using RegisterValue =
-      std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>>;
+  using RegisterValue = std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>,
+                                     std::vector<Digits>, std::vector<LinearForm>>;
   using RegisterValues = std::vector<RegisterValue>;
 
   RegisterValues run_block(std::uint32_t block, RegisterValues args);
@@ -45,6 +46,9 @@ class Interpreter {
   template <Opcode op>
   static constexpr Work work_of();
   RegisterValues carry_out(const Instruction& instruction);
+  /// The same for one whose result or operands are linear forms.
+  RegisterValues combine(const Instruction& instruction);
+  std::vector<LinearForm> forms(const Instruction& instruction, std::size_t operand);
   /// Arithmetic on public integers.
   RegisterValues count(const Instruction& instruction);
   static RegisterValues one(RegisterValue value);
@@ -97,6 +101,7 @@ class Interpreter {
   std::optional<RunState> from_;       // until its loop is entered
   bool is_repeating_ = false;          // what is done again before a state is reached
   std::vector<bool> is_watched_;
+  LinearResults linear_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
 };
 

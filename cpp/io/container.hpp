@@ -40,10 +40,10 @@
 
 #include "io/cbor.hpp"
 #include "io/cbor_field.hpp"
-#include "math/fast_sum.hpp"
 #include "io/file.hpp"
 #include "io/partial_file.hpp"
 #include "math/blake3.hpp"
+#include "math/fast_sum.hpp"
 
 namespace lw {
 
@@ -203,8 +203,8 @@ class Reader {
   std::span<const std::uint8_t> unverified_row(std::size_t i, std::size_t row) const;
   /// Whether a row is what was written: by its hash when asked for the first time, by its fast_sum after that.
   bool row_is_intact(std::size_t i, std::size_t row) const;
-  /// Copies a row, not verified, so that what is used is what is_written() judges, whatever becomes of the file. `to` is
-  /// as long as the row. False if the system had to wait for the disk.
+  /// Copies a row, not verified, so that what is used is what is_written() judges, whatever becomes of the file. `to`
+  /// is as long as the row. False if the system had to wait for the disk.
   bool read_row(std::size_t i, std::size_t row, std::span<std::uint8_t> to) const;
   /// row_is_intact() of a copy, whose fast_sum is `sum`.
   bool is_written(std::size_t i, std::size_t row, std::span<const std::uint8_t> content, std::uint64_t sum) const;

@@ -93,6 +93,29 @@ std::vector<Word> Ring::residues(I128 value, std::span<const std::uint16_t> limb
   return result;
 }
 
+std::vector<Word> Ring::half_weights(std::int64_t real, std::int64_t imaginary,
+                                     std::span<const std::uint16_t> limbs) const {
+  std::vector<Word> result;
+  for (const std::uint16_t limb : limbs) {
+    const Modulus& m = modulus(limb);
+    const Word first = m.from_signed(real);
+    const Word turned = imaginary == 0 ? 0 : m.mul(m.from_signed(imaginary), root_of_minus_one(limb));
+    result.insert(result.end(), {m.add(first, turned), m.sub(first, turned)});
+  }
+  return result;
+}
+
+/// The value of X^(N/2) at the first half of a limb: position j has the value at psi^(2 bitrev(j) + 1).
+Word Ring::root_of_minus_one(std::uint16_t limb) const {
+  const BriefLock lock;
+  Word& root = roots_[limb];
+  if (root == 0) {
+    const Modulus& m = modulus(limb);
+    root = m.pow(smallest_primitive_root(m.value(), 2 * std::uint64_t{degree_}), degree_ / 2);
+  }
+  return root;
+}
+
 std::vector<Word> Ring::product_mod(std::span<const std::uint16_t> of, std::span<const std::uint16_t> limbs) const {
   std::vector<Word> result;
   for (const std::uint16_t limb : limbs) {
@@ -122,8 +145,8 @@ bool Ring::import_residues(LimbView out, const PackedLimbs& canonical) const {
   return all_reduced;
 }
 
-bool Ring::import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical,
-                         const UniformStream& stream, FastSum* sum) const {
+bool Ring::import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical, const UniformStream& stream,
+                         FastSum* sum) const {
   const bool all_reduced = kernels().import_seeded(queue(), stored, expanded, canonical, stream, sum);
   device().check(queue());
   return all_reduced;

@@ -50,15 +50,20 @@ class Ring {
 
   /// An integer (signed 128-bit) modulo every limb of a list.
   std::vector<Word> residues(I128 value, std::span<const std::uint16_t> limbs) const;
+  /// real + imaginary X^(N/2) in the NTT domain: on both halves of a limb, for each of a list.
+  std::vector<Word> half_weights(std::int64_t real, std::int64_t imaginary, std::span<const std::uint16_t> limbs) const;
   /// product(of) mod each limb, and its inverse.
   std::vector<Word> product_mod(std::span<const std::uint16_t> of, std::span<const std::uint16_t> limbs) const;
   std::vector<Word> inverse_product_mod(std::span<const std::uint16_t> of, std::span<const std::uint16_t> limbs) const;
 
  private:
+  Word root_of_minus_one(std::uint16_t limb) const;
+
   std::uint32_t degree_;
   std::vector<Modulus> moduli_;
   std::unique_ptr<Backend> backend_;
   mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<BaseConversionTable>> conversions_;
+  mutable std::map<std::uint16_t, Word> roots_;  // psi^(N/2), by limb
 };
 
 /// RNS polynomials, words [poly][limb][N] on a ring's device. Uninitialised when made. Move only; prefixes share the

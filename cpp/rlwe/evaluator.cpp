@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "rlwe/operand_checks.hpp"
 
@@ -185,12 +186,65 @@ Ciphertext Evaluator::mul_monomial(Ciphertext x, std::uint64_t exponent) const {
     fail(ErrorKind::kValue, "mul_monomial",
          "exponent " + std::to_string(exponent) + " is not below 2N = " + std::to_string(2 * n));
   }
+  if (exponent % (n / 2) == 0) {  // a root of unity on slots
+    static constexpr std::int64_t kReal[] = {1, 0, -1, 0}, kImaginary[] = {0, 1, 0, -1};
+    const std::uint64_t turns = exponent / (n / 2);
+    const double scale = x.scale;
+    std::vector<WeightedCiphertext> term;
+    term.push_back({std::move(x), kReal[turns], kImaginary[turns]});
+    return weighted_sum(std::move(term), scale);
+  }
   RnsPolys monomial(ring, x.residues->limbs(), 1);
   ring.kernels().monomial(ring.queue(), monomial.view(), exponent);
   ring.kernels().ntt(ring.queue(), monomial.view(), monomial.view());
   const std::shared_ptr<RnsPolys> out = residues_like(x);
   ring.kernels().mul(ring.queue(), out->view(), x.residues->view(), std::as_const(monomial).view());
   return with_residues(x, out);
+}
+
+Ciphertext Evaluator::weighted_sum(std::vector<WeightedCiphertext> terms, double scale) const {
+  const char* op = "weighted_sum";
+  if (terms.empty() || terms.size() > kMostAliasedTerms) {
+    fail(ErrorKind::kValue, op,
+         std::to_string(terms.size()) + " terms; 1 to " + std::to_string(kMostAliasedTerms) + " are summed");
+  }
+  // The longest comes first, so that the result may take its place.
+  const auto longer = [](const WeightedCiphertext& a, const WeightedCiphertext& b) {
+    const auto rank = [](const Ciphertext& x) { return std::pair(x.degree(), x.residues.use_count() == 1); };
+    return rank(a.x) > rank(b.x);
+  };
+  std::stable_sort(terms.begin(), terms.end(), longer);
+  const Ring& ring = context_.ring();
+  const LimbList& limbs = terms[0].x.residues->limbs();
+  std::vector<Word> weights;
+  Ciphertext result = terms[0].x;
+  for (const WeightedCiphertext& term : terms) {
+    require_alike(terms[0].x, term.x, op);
+    join_label(result, term.x);
+    const std::vector<Word> both = ring.half_weights(term.real, term.imaginary, limbs);
+    weights.insert(weights.end(), both.begin(), both.end());
+  }
+  result.residues.reset();
+  const std::shared_ptr<RnsPolys> out = residues_like(terms[0].x);
+  const auto summed = [&](std::uint32_t first, std::uint32_t polys, std::size_t count) {
+    std::vector<ConstLimbView> views;
+    for (std::size_t t = 0; t < count; ++t) {
+      views.push_back(std::as_const(*terms[t].x.residues).view(first, polys, 0, limbs.size()));
+    }
+    ring.kernels().weighted_sum(ring.queue(), out->view(first, polys, 0, limbs.size()), views,
+                                std::span(weights).first(2 * count * limbs.size()));
+  };
+  // Polys that as many terms have, together.
+  std::size_t count = terms.size();
+  for (std::uint32_t first = 0; first <= terms[0].x.degree();) {
+    const std::uint32_t end = terms[count - 1].x.degree() + 1;
+    if (end > first) summed(first, end - first, count);
+    first = end;
+    while (count > 1 && terms[count - 1].x.degree() < first) --count;
+  }
+  result = with_residues(result, out);
+  result.scale = scale;
+  return result;
 }
 
 Ciphertext Evaluator::drop_level(const Ciphertext& x, Level to) const {

@@ -20,6 +20,12 @@ bool scales_match(double a, double b) noexcept;
 /// scale / product of some limbs' primes.
 double divided_scale(const Parameters& parameters, double scale, std::span<const std::uint16_t> limbs) noexcept;
 
+/// One term of a linear combination: x times real + imaginary X^(N/2), which multiplies slots by i.
+struct WeightedCiphertext {
+  Ciphertext x;
+  std::int64_t real, imaginary;
+};
+
 /// Operands that are taken by value may lend their limbs to the result: give one up (std::move) where it is used last.
 class Evaluator {
  public:
@@ -44,6 +50,9 @@ class Evaluator {
   Ciphertext add_int(Ciphertext x, std::int64_t addend) const;
   /// Times X^exponent, exponent in [0, 2N); X^(N/2) multiplies all slots by i.
   Ciphertext mul_monomial(Ciphertext x, std::uint64_t exponent) const;
+  /// The sum of ciphertexts times real + imaginary X^(N/2), in one pass; of any degrees, at one level. At most
+  /// kMostAliasedTerms of them; the memory of one is used again if nothing else has it.
+  Ciphertext weighted_sum(std::vector<WeightedCiphertext> terms, double scale) const;
 
   /// A view of the limbs of x.
   Ciphertext drop_level(const Ciphertext& x, Level to) const;

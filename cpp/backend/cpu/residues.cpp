@@ -94,8 +94,8 @@ void expand_uniform(Queue& q, LimbView out, const UniformStream& stream) noexcep
   });
 }
 
-bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed,
-                   const UniformStream& stream, FastSum* sum) noexcept {
+bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed, const UniformStream& stream,
+                   FastSum* sum) noexcept {
   CpuQueue& queue = cpu_queue(q);
   std::atomic<bool> all_reduced = true;
   queue.for_limbs(stored, queue.degree * kExpandCycles, [&](std::size_t, std::size_t j) {

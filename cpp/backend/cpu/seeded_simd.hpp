@@ -80,7 +80,10 @@ template <class V>
 class WithPacked {
  public:
   WithPacked(LimbToUnpack& packed, std::size_t n, const Prime& p) noexcept
-      : packed_(packed), n_(n), unpacker_(packed.width, p), sums_(packed.sums == nullptr ? FastSum::Sums{} : *packed.sums) {}
+      : packed_(packed),
+        n_(n),
+        unpacker_(packed.width, p),
+        sums_(packed.sums == nullptr ? FastSum::Sums{} : *packed.sums) {}
 
   [[gnu::always_inline]] void between(std::size_t first, std::size_t round) noexcept {
     constexpr std::size_t kRounds = kRoundsOfStep<V>;

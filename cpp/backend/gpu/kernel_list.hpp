@@ -25,6 +25,7 @@
 #include "backend/gpu/kernels/sampled.hpp"
 #include "backend/gpu/kernels/tensor.hpp"
 #include "backend/gpu/kernels/uniform.hpp"
+#include "backend/gpu/kernels/weighted_sum.hpp"
 #include "backend/gpu/u64.hpp"
 
 namespace lw::gpu {
@@ -65,8 +66,8 @@ using RingKernels = KernelsOf<
     TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
     TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs,
     BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues,
-    ExpandUniform, SampledResidues, AtSecret, ReadMessages,
-    MatrixProduct>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
+    ExpandUniform, SampledResidues, AtSecret, ReadMessages, MatrixProduct,
+    WeightedSum>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
 
 template <class List, class... More>
 struct AppendedTo;

@@ -77,6 +77,20 @@ void LimbEntries<A>::dot(Queue& q, LimbView out, std::span<const ConstLimbView> 
 }
 
 template <class A>
+void LimbEntries<A>::weighted_sum(Queue& q, LimbView out, std::span<const ConstLimbView> a,
+                                  std::span<const Word> weights) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  Staging staging(queue);
+  const std::size_t limbs = out.limbs.size();
+  const auto terms = staging.put<Source>(a.size(), [&](std::size_t t) { return operand(a[t]); });
+  const auto factors = staging.put<Word>(
+      weights.size(), [&](std::size_t k) { return scalar_of<A>(queue, out.limbs[k / 2 % limbs], weights[k]); });
+  queue.launch<WeightedSum<A>>({queue.tables(), result(out), terms, factors, static_cast<std::uint32_t>(a.size()),
+                                static_cast<std::uint32_t>(limbs), numbers_of(out.limbs)},
+                               limb_grid(degree_of(queue) / 2, limbs, out.polys));
+}
+
+template <class A>
 void LimbEntries<A>::automorphism(Queue& q, LimbView out, ConstLimbView a, std::uint64_t galois_element) noexcept {
   GpuQueue& queue = gpu_queue(q);
   queue.launch<Automorphism>(

@@ -7,7 +7,7 @@
 namespace lw::ref {
 namespace {
 
-constexpr std::size_t kBlock = 32;  // a block with all parts fits half the stack that musl gives a thread, 128 KiB
+constexpr std::size_t kBlock = 32;     // a block with all parts fits half the stack that musl gives a thread, 128 KiB
 constexpr std::size_t kMaxFrom = 240;  // with Ring's limit on limbs, sums of products below 2^120 fit 128 bits
 
 // What one block of coefficients has in common for all target limbs. With y_j in [0, q_j) in place of centred y_j,

@@ -153,4 +153,19 @@ void dot(Queue& q, LimbView out, std::span<const ConstLimbView> a, std::span<con
   });
 }
 
+void weighted_sum(Queue& q, LimbView out, std::span<const ConstLimbView> a, std::span<const Word> weights) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_limbs(out, a.size() * kMulCycles, [&](std::size_t poly, std::size_t j) {
+    const Modulus& m = queue.moduli[out.limbs[j]];
+    for (std::size_t i = 0; i < queue.degree; ++i) {
+      const std::size_t half = i < queue.degree / 2 ? 0 : 1;
+      Word sum = 0;
+      for (std::size_t t = 0; t < a.size(); ++t) {
+        sum = m.add(sum, m.mul(a[t].limb(poly, j)[i], weights[2 * (t * out.limbs.size() + j) + half]));
+      }
+      out.limb(poly, j)[i] = sum;
+    }
+  });
+}
+
 }  // namespace lw::ref

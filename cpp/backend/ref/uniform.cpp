@@ -24,8 +24,8 @@ void expand_uniform(Queue& q, LimbView out, const UniformStream& stream) noexcep
   });
 }
 
-bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed,
-                   const UniformStream& stream, FastSum* sum) noexcept {
+bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed, const UniformStream& stream,
+                   FastSum* sum) noexcept {
   if (sum != nullptr) sum->update(packed.limb_bytes(0, ref_queue(q).degree));
   expand_uniform(q, expanded, stream);
   return import_residues(q, stored, packed);

@@ -160,6 +160,39 @@ def test_pointwise_kernels_on_every_pair_of_patterns(make_ring, rng):
                 np.testing.assert_array_equal(result, expected, err_msg=f"{kernel} {x_name} {y_name}")
 
 
+def weighted(ring, terms, weights):
+    """The exact sum of weights[k][half][limb] times halves of terms."""
+    half = ring.degree // 2
+    total = sum(
+        np.concatenate(
+            [oracle.exact(a)[..., :half] * oracle.column(w[0]), oracle.exact(a)[..., half:] * oracle.column(w[1])], -1
+        )
+        for a, w in zip(terms, weights, strict=True)
+    )
+    return (total % oracle.column(ring.primes)).astype(np.uint64)
+
+
+@pytest.mark.parametrize("degree", [16, 32, 64, 256])
+@pytest.mark.parametrize("num_terms", [1, 2, 7, 32, 33, 70])
+def test_weighted_sums_of_halves(make_ring, rng, degree, num_terms):
+    ring = make_ring(degree)
+    patterns = list(oracle.residue_patterns(ring.primes, ring.degree, rng).values())
+    terms = [np.concatenate([patterns[k % len(patterns)], patterns[(k + 1) % len(patterns)]]) for k in range(num_terms)]
+    weights = [[[int(rng.choice([0, 1, q - 1, q // 2, rng.integers(q)])) for q in ring.primes] for _ in range(2)]
+               for _ in terms]  # fmt: skip
+    given = [w[half][j] for w in weights for j in range(len(ring.primes)) for half in range(2)]
+    np.testing.assert_array_equal(ring.weighted_sum(terms, given, LIMBS), weighted(ring, terms, weights))
+
+
+def test_weights_of_halves_multiply_by_the_root_of_minus_one(make_ring, rng):
+    ring = make_ring(64)
+    x = oracle.random_residues(ring.primes, 64, 1, rng)
+    turned = ring.mul(x, ring.ntt(ring.monomial(32, LIMBS), LIMBS), LIMBS)
+    roots = [pow(_core.smallest_primitive_root(q, 128), 32, q) for q in ring.primes]
+    given = [w for q, root in zip(ring.primes, roots, strict=True) for w in (root, q - root)]
+    np.testing.assert_array_equal(ring.weighted_sum([x], given, LIMBS), turned)
+
+
 def test_products_of_two_polys(make_ring, rng):
     ring = make_ring(16)
     patterns = oracle.residue_patterns(ring.primes, ring.degree, rng)

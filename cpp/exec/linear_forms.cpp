@@ -1,0 +1,91 @@
+#include "exec/linear_forms.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lw {
+
+LinearForm::LinearForm(Ciphertext x, std::int64_t factor) { terms_.push_back({std::move(x), factor, 0}); }
+
+void LinearForm::negate() { turn(2); }
+
+void LinearForm::turn(std::uint64_t times) {
+  for (WeightedCiphertext& term : terms_) {
+    for (std::uint64_t k = 0; k < times % 4; ++k) term = {std::move(term.x), -term.imaginary, term.real};
+  }
+}
+
+void LinearForm::add(LinearForm other) {
+  for (WeightedCiphertext& term : other.terms_) {
+    const auto same = std::find_if(terms_.begin(), terms_.end(), [&](const WeightedCiphertext& mine) {
+      return mine.x.residues == term.x.residues && fits_form(mine.real + term.real) &&
+             fits_form(mine.imaginary + term.imaginary);
+    });
+    if (same == terms_.end()) {
+      terms_.push_back(std::move(term));
+    } else {
+      same->real += term.real;
+      same->imaginary += term.imaginary;
+      same->x.is_unproved |= term.x.is_unproved;
+    }
+  }
+}
+
+Ciphertext LinearForm::value(const Evaluator& evaluator, double scale) && {
+  return evaluator.weighted_sum(std::move(terms_), scale);
+}
+
+bool LinearForm::is_wasteful() const noexcept {
+  const auto own = std::count_if(terms_.begin(), terms_.end(),
+                                 [](const WeightedCiphertext& term) { return term.x.residues.use_count() == 1; });
+  return own > 1;
+}
+
+LinearResults::LinearResults(const Plan& plan, std::uint32_t ring_degree, const std::vector<bool>& watched)
+    : terms_(plan.num_registers()), is_kept_(plan.num_registers()) {
+  std::vector<std::uint32_t> reads(plan.num_registers());
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      for (const Operand& operand : instruction.in) ++reads[operand.reg];
+    }
+  }
+  for (const Block& block : plan.blocks()) {
+    std::vector<std::uint32_t> pending;  // forms that nothing has read yet
+    for (const Instruction& instruction : block.code) {
+      if (info(instruction.op).num_blocks() > 0) pending.clear();  // a state that is saved there holds ciphertexts
+      const LinearRole role = linear_role(instruction, ring_degree);
+      if (role == LinearRole::kNone) continue;
+      const std::uint32_t out = instruction.out[0];
+      const std::uint32_t count = plan.type(out).count;
+      bool is_alike = true;
+      std::uint32_t terms = 0;
+      for (const Operand& operand : instruction.in) is_alike = is_alike && plan.type(operand.reg).count == count;
+      if (!is_alike) continue;
+      // A form is kept where the one instruction that reads it is such an operation too, and the sum is not too long.
+      bool reads_form = false;
+      for (const Operand& operand : instruction.in) {
+        const auto found = std::find(pending.begin(), pending.end(), operand.reg);
+        const bool is_form = found != pending.end() && operand.last_use && role != LinearRole::kMultiplies;
+        if (is_form && terms + terms_[operand.reg] + 1 <= kMostAliasedTerms) {
+          pending.erase(found);
+          is_kept_[operand.reg] = true;
+          reads_form = true;
+          terms += terms_[operand.reg];
+        } else {
+          terms += 1;
+        }
+      }
+      if (!reads_form && role == LinearRole::kJoins) continue;
+      terms_[out] = terms;
+      if (reads[out] == 1 && !watched[out]) pending.push_back(out);
+    }
+  }
+}
+
+bool LinearResults::has_part_in(const Instruction& instruction) const noexcept {
+  if (instruction.out.empty()) return false;
+  const auto is_form = [&](const Operand& operand) { return is_kept(operand.reg); };
+  return is_kept(instruction.out[0]) || std::any_of(instruction.in.begin(), instruction.in.end(), is_form);
+}
+
+}  // namespace lw

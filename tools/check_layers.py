@@ -106,7 +106,7 @@ WITHIN = {
     "compiler.retraining": "",
     "compiler.circuits": "* compiler.lanes compiler.options compiler.layout_choice compiler.levels compiler.lifting "
     "compiler.passes compiler.retraining",
-    "compiler.quoting": "* compiler.accuracy compiler.layout_choice compiler.levels compiler.options",
+    "compiler.quoting": "* compiler.accuracy compiler.expand compiler.layout_choice compiler.levels compiler.options",
     "schemes.rlwe": "",
     "schemes.bfv": "schemes.rlwe",
     "schemes.ckks": "schemes.rlwe",

@@ -63,6 +63,8 @@ def test_a_sketch_is_within_a_factor_of_what_compiling_finds():
     seconds = estimate(model.plan, CostModel.load()).warm_seconds
     assert price.how == SKETCHED and abs(price.levels - model.plan.chain.main.top) <= 2
     assert seconds / 3 <= price.seconds <= 3 * seconds
+    keys = model.plan.client.manifest.total_stored_bytes
+    assert keys / 2 <= price.key_bytes <= 2 * keys
     assert max(layers, key=lambda place: layers[place].seconds)[1] == "hidden = lw.tanh(hidden)"
 
 
@@ -113,10 +115,10 @@ def test_layers_of_modules_have_their_paths():
     module = nn.Sequential(inner, nn.Linear(8, 4)).eval()
     made = lw.quote(module, DATA.astype(np.float32), seconds=PLENTY, precision_bits=5)
     named = {layer.text for layer in made.layers}
-    assert named <= {"0.0 linear", "0.1 tanh", "1 linear"} and "0.1 tanh" in named
-    for path, kind in map(str.split, named):
+    assert named <= {"module 0.0, linear", "module 0.1, tanh", "module 1, linear"} and "module 0.1, tanh" in named
+    for path, kind in (each.removeprefix("module ").split(", ") for each in named):
         assert type(module.get_submodule(path)).__name__.lower() == kind
-    assert "0.1 tanh" in made.text()
+    assert "module 0.1, tanh" in made.text()
 
 
 @pytest.mark.parametrize(("problem", "told"), [("too deep", "was not found: why stands below"), ("", "was not found")])
@@ -138,6 +140,17 @@ def test_what_takes_too_long_is_sketched(monkeypatch):
     assert {price.how for price in late.prices} == {SKETCHED}
     assert "about" in late.text() and "factor of two" in late.text()
     assert SCALED not in late.text()
+
+
+def test_levels_alone_say_why_there_is_no_time(monkeypatch):
+    def endless(*_):
+        raise OutOfTime
+
+    monkeypatch.setattr("latticework.compiler.quoting.quote_stages.plan_lowered", endless)
+    monkeypatch.setattr("latticework.compiler.quoting.sketch.find_layouts", endless)
+    made = quote_program(network, {"weights": (W1, W2), "calibrate": DATA, "precision_bits": 5}, seconds=PLENTY)
+    assert [price.seconds for price in made.prices] == [None] * 3
+    assert all("takes a longer look" in price.problem and price.levels for price in made.prices)
 
 
 def test_work_is_ended_and_errors_pass():

@@ -27,11 +27,13 @@ class DepthGuess:
     """A guess, from one sample, of the degrees and levels that a precision takes.
 
     parts   (outputs and arguments, uses): what of the budget at one bit a unit of a function's error takes
+    magnitudes  (outputs,) largest of each on the sample
     """
 
     module: Module
     uses: Sequence[FunctionUse]
     parts: FloatArray
+    magnitudes: FloatArray
 
     @classmethod
     def of(cls, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], share: float) -> DepthGuess:
@@ -39,7 +41,7 @@ class DepthGuess:
         effects = Effects(module, uses, samples[:1])
         _, slopes = effects.slopes()
         sizes = np.where(effects.magnitudes > 0.0, effects.magnitudes, np.inf)
-        return cls(module, uses, slopes / np.concatenate([share * sizes, effects.rooms])[:, None])
+        return cls(module, uses, slopes / np.concatenate([share * sizes, effects.rooms])[:, None], effects.magnitudes)
 
     def degrees(self, precision_bits: float) -> list[int] | None:
         """Degree of every use for this precision; None if none that are affordable do."""

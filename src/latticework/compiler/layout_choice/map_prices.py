@@ -107,6 +107,14 @@ def _count(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact
     )
 
 
+def places_of(linear_map: LinearMap, most: int) -> Places | None:
+    """The diagonals of a map as columns; None where there are more than `most`."""
+    gather = linear_map.gather
+    if not isinstance(gather, LoopNest) or linear_map.explicit or linear_map.parts:
+        return places(linear_map)
+    return _rows(gather, find_diagonals(gather)) if structure(gather).size <= most else None
+
+
 def _exact(where: Places, packing: bool, mode: Mode) -> Exact:
     packing = packing and where.steps.size <= MOST_PACKED
     if where.steps.size > MOST_KEPT:

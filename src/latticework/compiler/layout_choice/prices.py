@@ -201,16 +201,26 @@ class LoweringPrices:
 
     def operation(self, op: Op, placement: OperationLayouts, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
+        block, known = self._entry(op, placement, layouts)
+        if spent not in known:
+            known[spent] = self._price_block(block, spent)
+        return known[spent]
+
+    def code_of(self, op: Op, placement: OperationLayouts, layouts: Sequence[Layout | None]) -> Block:
+        """The code of an operation; that of one of the same kind, if one was priced."""
+        return self._entry(op, placement, layouts)[0]
+
+    def _entry(
+        self, op: Op, placement: OperationLayouts, layouts: Sequence[Layout | None]
+    ) -> tuple[Block, dict[int, Price]]:
+        """The code of an operation, and its prices by the levels that are spent before."""
         if op not in self._kinds:
             kind = (kind_key(op), tuple(map(self._public, op.operands)))
             self._kinds[op] = self._kind_numbers.setdefault(kind, len(self._kind_numbers))
         key = (self._kinds[op], placement, tuple(layouts))
         if key not in self._operations:
             self._operations[key] = (self._lower(op, placement, layouts), {})
-        block, known = self._operations[key]
-        if spent not in known:
-            known[spent] = self._price_block(block, spent)
-        return known[spent]
+        return self._operations[key]
 
     def _public(self, value: Value) -> complex | str | None:
         """Return what a price depends on of a public array, besides its shape: the number it is everywhere, if any.

@@ -48,9 +48,14 @@ def name_dearest(
 
 
 def _name_layer(text: str, operator: str) -> str:
-    """The line of a layer; of a module of PyTorch its path, with what it computes: "0.3 conv2d"."""
-    _, is_module, name = operator.partition("aten.")
-    return f"{text} {name.partition('.')[0]}" if is_module else text
+    """The line of a layer; of PyTorch with what it computes, and the path of its module: "module 0.3, conv2d"."""
+    _, is_torch, name = operator.partition("aten.")
+    if not is_torch:
+        return text
+    kind = name.partition(".")[0]
+    path, _, line = text.partition(": ")
+    is_path = all(part.isidentifier() or part.isdecimal() for part in path.split("."))
+    return f"{kind}: {text}" if not is_path else f"module {path}, {kind}" + (f": {line}" if line else "")
 
 
 def _list_ways(cost: LayerCost, operator: str, has_pools_option: bool, rows: int) -> list[str]:

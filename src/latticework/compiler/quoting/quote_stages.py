@@ -32,6 +32,7 @@ from latticework.report.time_by_line import lines_of
 
 SECONDS = 5.0
 RESERVE = 0.1  # of the time, for what is under way when it is over
+COMPILED_SKETCHES = 5.0  # times as long as a sketch compiling takes at least
 LEAST_SECONDS = 0.1  # for a price by levels alone, when the time is over
 APART_BITS, LEAST_BITS = 4, 3  # between precisions; of the lowest
 Layers = dict[Place, LayerCost]
@@ -107,6 +108,8 @@ class _Quoting:
         bits = self.options.precision_bits
         glances = [self._sketch(each, ProgramSketch.glance) for each in _precisions(self.options)]
         self.layers = self._sketch(bits) or glances[0]
+        if self.sketches and COMPILED_SKETCHES * (self.clock() - self.started) > self.left:
+            return
         found = self._compile(bits)
         if found is not None:
             self.layers, self.rows = found
@@ -130,9 +133,11 @@ class _Quoting:
         known, base = self.prices.get(first), self.sketches.get(first)
         found = []
         for bits in _precisions(self.options):
-            sketch = self.sketches.get(bits) or (None if base is None else self._extrapolate(bits, base))
+            sketch = self.sketches.get(bits)
+            if base is not None and (sketch is None or (sketch.seconds is None and not sketch.problem)):
+                sketch = self._extrapolate(bits, base) or sketch
             price = self.prices.get(bits) or (None if sketch is None else _scale(sketch, known, base))
-            found += [] if price is None else [price]
+            found += [] if price is None else [_with_reason(price, self.seconds)]
         if found:
             return tuple(found)
         raise self.problem or UserError(
@@ -209,6 +214,14 @@ def _read_plan(made: Compilation, bits: float, costs: CostModel) -> tuple[Quoted
             layers[place].functions.append(stand_in.use.function.name)
             layers[place].has_kinks |= stand_in.use.function.pieces is not None or bool(stand_in.use.function.gap)
     return price, layers, max(1, chain.slots // vectors.slots)
+
+
+def _with_reason(price: QuotedPrice, seconds: float) -> QuotedPrice:
+    """A price that says why it has no time."""
+    if price.seconds is not None or price.problem:
+        return price
+    said = f"the layouts of its layers were not found in {seconds:g} s; lw.quote(..., seconds=60) takes a longer look"
+    return replace(price, problem=said)
 
 
 def _scale(sketched: QuotedPrice, first: QuotedPrice | None, base: QuotedPrice | None) -> QuotedPrice:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import ceil, prod
+from math import ceil, inf, log2, prod
 from typing import Any
 
 from latticework.compiler.accuracy import SHARE
 from latticework.compiler.accuracy.agreement import DegreeOptions
 from latticework.compiler.accuracy.effects import with_error, with_polynomials
 from latticework.compiler.accuracy.function_uses import FunctionUse, uses_of
+from latticework.compiler.accuracy.goals import NearResults
 from latticework.compiler.accuracy.guess import DepthGuess
 from latticework.compiler.accuracy.levels import least_levels
 from latticework.compiler.array_programs import SampledProgram
@@ -23,6 +24,7 @@ from latticework.compiler.layout_choice import find_layouts, ring_degree_for, sl
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pass_order import AFFINE_PASSES, TENSOR_PASSES
 from latticework.compiler.quoting.layer_costs import LayerCost, Place
+from latticework.compiler.quoting.needed_keys import count_rotation_keys
 from latticework.compiler.tabulating import tabulate
 from latticework.errors import UserError
 from latticework.frontend import calibrate
@@ -40,11 +42,13 @@ from latticework.tensor.layout.tuning import LayoutTuning
 from latticework.values.sums import add_up
 
 SAMPLES = 4  # on which ranges are seen
+POINTS = 1024  # of those, an argument's, to which a polynomial is drawn
 GOAL_BITS = 5.0  # of functions, at which decisions stay as a rule
+NEARER_BITS = 3.0  # by which results on data are nearer than errors of functions allow at worst
 NARROW = LayoutTuning(beam=4, open_layouts=2, open_large=1, most_sent=4)
 NOISE_BITS, HEADROOM_BITS = 16, 9  # of a usual program: its scale above the precision; of the lowest level
 USUAL_SET = "A14"  # whose bootstraps are priced
-KEYS_A_DOUBLING = 4  # rotation keys for each doubling of slots, as programs have them
+RELINEARIZING, BOOTSTRAP_KEYS = 1, 60  # keys, beside those that rotate between layers
 LINEAR_SHARE = 0.42  # of the time of layers without functions, that products with constants take
 NOTHING: tuple[int, bool, tuple[Any, ...]] = (0, False, ())  # levels, whether a map was last, what each line spent
 LINEAR = ("tensor.matmul", "tensor.conv2d", "tensor.conv_transpose2d", "tensor.sum_pool2d", "tensor.einsum")
@@ -68,6 +72,10 @@ class ProgramSketch:
         assumed = self.sampled.data is None
         module = expand_softmax(tabulate(self.sampled.module, samples[0]), samples, assumed=assumed, margin=margin)
         module = module if assumed else calibrate(module, samples, margin=margin)
+        for op in module.walk():
+            if op.attrs.get("samples"):
+                seen = op.attrs["samples"]
+                op.attrs["samples"] = seen[:: ceil(len(seen) / POINTS)]
         return self._asked.choose(module, samples, [])[0] if self._asked.degree is not None else module
 
     @cached_property
@@ -90,9 +98,18 @@ class ProgramSketch:
         given = [use.given_degree for use in self.uses if use.given_degree is not None]
         if len(given) == len(self.uses):
             return given
-        if self._asked.goal is not None:
-            bits = min(bits, GOAL_BITS)
-        return [] if self.guess is None else self.guess.degrees(bits)
+        return [] if self.guess is None else self.guess.degrees(min(bits, self._goal_bits))
+
+    @cached_property
+    def _goal_bits(self) -> float:
+        """Bits of functions at which what was asked of results is reached; infinite if nothing was."""
+        goal, guess = self._asked.goal, self.guess
+        if goal is None or guess is None:
+            return inf
+        if not isinstance(goal, NearResults):
+            return GOAL_BITS
+        largest = float(max(guess.magnitudes, default=0.0))
+        return max(GOAL_BITS, log2(max(largest, goal.asked) / goal.asked) - NEARER_BITS)
 
     def more_levels(self, bits: float, others: float) -> int | None:
         """Levels that functions take more at another precision; None if no degrees are so precise."""
@@ -153,7 +170,8 @@ class ProgramSketch:
         refreshing = number * bootstrap_seconds(self.costs, chain, chain.slots, depth, real=True) if number else 0.0
         rows = len(chain.primes) + len(chain.special)
         key = round(len(chain.digits) * stored_bytes(chain, chain.main.top, 0, 1) * rows / len(chain.primes))
-        keys = KEYS_A_DOUBLING * max(1, width.bit_length() - 1) * (3 if refreshes else 1)
+        keys = count_rotation_keys(module, found, chain.ring_degree) + RELINEARIZING
+        keys += BOOTSTRAP_KEYS if refreshes else 0
         product = 2 * depth * self.costs.unit_seconds("plain_mac", chain.ring_degree)
         constants = round(LINEAR_SHARE * linear / product) * depth * 8 * chain.ring_degree if product else 0
         resident = round(2.6 * keys * key)  # words for bits, and the half that a seed stands for

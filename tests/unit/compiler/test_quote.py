@@ -143,7 +143,7 @@ def test_what_takes_too_long_is_sketched(monkeypatch):
 
 
 def test_levels_alone_say_why_there_is_no_time(monkeypatch):
-    def endless(*_):
+    def endless(*_, **__):
         raise OutOfTime
 
     monkeypatch.setattr("latticework.compiler.quoting.quote_stages.plan_lowered", endless)

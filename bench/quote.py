@@ -93,6 +93,7 @@ def _rows(name: str, found: dict[str, Any], stored: dict[str, Any]) -> Iterator[
     if not stored["bootstraps"] and price["levels"] is not None:
         ratios["levels"] = price["levels"] / max(1, stored["levels"])
     details = {"quoted": price, "ratios": ratios, "compiled": stored, "text": found["text"]}
-    worst = max((max(r, 1 / r) for r in ratios.values()), default=None)
-    yield Row(name, "off by", "x", worst, target=WITHIN, checked=True, details=details, note=price["how"])
+    worst = None if price["seconds"] is None else max((max(r, 1 / r) for r in ratios.values()), default=None)
+    note = price["how"] if worst is not None else f"levels alone: {price['problem']}"
+    yield Row(name, "off by", "x", worst, target=WITHIN, checked=True, details=details, note=note, required=True)
     yield Row(name, "quote", "s", found["taken_seconds"], target=SECONDS, checked=True)

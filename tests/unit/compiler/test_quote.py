@@ -11,7 +11,7 @@ import latticework as lw
 from latticework.compiler.array_programs import sample_program
 from latticework.compiler.options.option_checks import check_options
 from latticework.compiler.pass_order import TENSOR_PASSES
-from latticework.compiler.quoting import quote_program
+from latticework.compiler.quoting import quote_program, quote_stages
 from latticework.compiler.quoting.layer_costs import LayerCost, name_dearest
 from latticework.compiler.quoting.sketch import ProgramSketch, count_levels
 from latticework.compiler.quoting.time_limit import OutOfTime, run_within
@@ -151,6 +151,27 @@ def test_levels_alone_say_why_there_is_no_time(monkeypatch):
     made = quote_program(network, {"weights": (W1, W2), "calibrate": DATA, "precision_bits": 5}, seconds=PLENTY)
     assert [price.seconds for price in made.prices] == [None] * 3
     assert all("takes a longer look" in price.problem and price.levels for price in made.prices)
+
+
+def test_a_circuit_that_takes_too_long_is_sketched_without_lanes(monkeypatch):
+    """The oracle is what `lw.compile(algorithm="scalar")` finds."""
+
+    @lw.circuit
+    def products(x: lw.vector(4, low=0, high=9)):
+        return [x[0] * x[1], x[2] * x[3] + x[0]]
+
+    def planned(lowered, plan=quote_stages.plan_lowered):
+        if lowered.task.options.expert.algorithm == "search":
+            raise OutOfTime
+        return plan(lowered)
+
+    whole = quote_program(products, {"scheme": "bfv"}, seconds=PLENTY)
+    monkeypatch.setattr(quote_stages, "plan_lowered", planned)
+    late = quote_program(products, {"scheme": "bfv"}, seconds=PLENTY)
+    model = lw.compile(products, scheme="bfv", algorithm="scalar", progress=False)
+    assert whole.prices[0].how == COMPILED and "was stopped" not in whole.text()
+    assert late.prices[0].how == SKETCHED and "Compiling the circuit was stopped" in late.text()
+    assert late.prices[0].key_bytes == model.plan.client.manifest.total_stored_bytes
 
 
 def test_work_is_ended_and_errors_pass():

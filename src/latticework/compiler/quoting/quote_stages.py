@@ -32,7 +32,7 @@ from latticework.report.time_by_line import lines_of
 
 SECONDS = 5.0
 RESERVE = 0.1  # of the time, for what is under way when it is over
-COMPILED_SKETCHES = 5.0  # times as long as a sketch compiling takes at least
+COMPILED_SKETCHES = 2.0  # times as long as a sketch compiling takes at least
 LANELESS = 0.4  # of the time left, for a sketch of a circuit
 LEAST_SECONDS = 0.1  # for a price by levels alone, when the time is over
 APART_BITS, LEAST_BITS = 4, 3  # between precisions; of the lowest

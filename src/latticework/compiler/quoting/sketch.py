@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import ceil, inf, log2, prod
-from typing import Any
 
 from latticework.compiler.accuracy import SHARE
 from latticework.compiler.accuracy.agreement import DegreeOptions
@@ -16,7 +15,7 @@ from latticework.compiler.accuracy.effects import with_error, with_polynomials
 from latticework.compiler.accuracy.function_uses import FunctionUse, uses_of
 from latticework.compiler.accuracy.goals import NearResults
 from latticework.compiler.accuracy.guess import DepthGuess
-from latticework.compiler.accuracy.levels import least_levels
+from latticework.compiler.accuracy.levels import find_longest_path, least_levels
 from latticework.compiler.array_programs import SampledProgram
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.degree_options import choose_degree_options
@@ -29,7 +28,7 @@ from latticework.compiler.tabulating import tabulate
 from latticework.errors import UserError
 from latticework.frontend import calibrate
 from latticework.frontend.calibration.softmax_choice import expand_softmax
-from latticework.ir import Block, Module, Op, Value, run_passes
+from latticework.ir import Module, Op, Value, run_passes
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel
@@ -50,7 +49,6 @@ NOISE_BITS, HEADROOM_BITS = 16, 9  # of a usual program: its scale above the pre
 USUAL_SET = "A14"  # whose bootstraps are priced
 RELINEARIZING, BOOTSTRAP_KEYS = 1, 60  # keys, beside those that rotate between layers
 LINEAR_SHARE = 0.42  # of the time of layers without functions, that products with constants take
-NOTHING: tuple[int, bool, tuple[Any, ...]] = (0, False, ())  # levels, whether a map was last, what each line spent
 LINEAR = ("tensor.matmul", "tensor.conv2d", "tensor.conv_transpose2d", "tensor.sum_pool2d", "tensor.einsum")
 
 
@@ -226,43 +224,22 @@ def place_of(op: Op) -> Place:
 
 def count_levels(module: Module) -> tuple[int, dict[Place, int]]:
     """Levels on the longest path, and what each line has of it; linear maps that follow one another take one."""
-    spent: dict[Value, tuple[int, bool, tuple[Any, ...]]] = {}  # levels, whether a map was last, (place, levels) before
-
-    def follow(block: Block) -> None:
-        for op in block.ops:
-            before = max((spent.get(v, NOTHING) for v in op.operands), key=lambda s: s[0], default=NOTHING)
-            for region in op.regions:
-                spent.update(dict.fromkeys(region.block.args, before))
-                follow(region.block)
-                ends = [spent.get(v, before) for v in region.block.terminator.operands]
-                before = max([before, *ends], key=lambda s: s[0])
-            own, is_map = _own_levels(op)
-            paid = 0 if is_map and before[1] else own
-            trail = (before[2], place_of(op), paid) if paid else before[2]
-            made = before[0] + paid, is_map or (before[1] and not own), trail
-            spent.update(dict.fromkeys(op.results, made))
-
-    follow(module.body)
-    ends = [spent.get(v, NOTHING) for v in module.body.terminator.operands]
-    deepest = max(ends, key=lambda s: s[0], default=NOTHING)
+    path = find_longest_path(module, _own_costs)
     by_line: dict[Place, int] = {}
-    trail = deepest[2]
-    while trail:
-        trail, place, paid = trail
-        by_line[place] = by_line.get(place, 0) + paid
-    return deepest[0], by_line
+    for op, paid in path.ops:
+        by_line[place_of(op)] = by_line.get(place_of(op), 0) + paid
+    return path.levels, by_line
 
 
-def _own_levels(op: Op) -> tuple[int, bool]:
-    """Levels that an operation spends, and whether it is a linear map."""
+def _own_costs(op: Op, secret: Sequence[Value]) -> tuple[int, bool]:
+    """Levels that an operation spends as a rule, and whether it is a linear map."""
     if op.name == "tensor.polynomial":
         return int(op.attrs["polynomial"].depth), False
     if op.name == "tensor.prod":
         return max(1, prod(op.operands[0].type.shape) - 1).bit_length(), False  # type: ignore[attr-defined]
-    secret = sum(value.is_secret for value in op.operands)
-    if secret > 1 and op.name in ("tensor.mul", *LINEAR):
+    if len(secret) > 1 and op.name in ("tensor.mul", *LINEAR):
         return 1, False
-    is_map = secret == 1 and (op.name in LINEAR or (op.name == "tensor.mul" and _is_array(op.operands)))
+    is_map = len(secret) == 1 and (op.name in LINEAR or (op.name == "tensor.mul" and _is_array(op.operands)))
     return int(is_map), is_map
 
 

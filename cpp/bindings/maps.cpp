@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -214,6 +215,30 @@ bool add_diagonal(const Weights& weights, const Bounds& bounds, std::int64_t ste
   return maps::add_diagonal(weights.data(), bounds.data(), slots, steps, sums.data());
 }
 
+using Vectors = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu>;
+using VectorSums = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
+
+void add_products(const std::vector<Weights>& weights, const Vectors& vectors, const std::vector<std::int64_t>& inputs,
+                  const std::vector<std::int64_t>& steps, bool finite, const VectorSums& sums) {
+  const maps::VectorRows rows{static_cast<std::int64_t>(sums.shape(1)), static_cast<std::int64_t>(sums.shape(0)),
+                              vectors.stride(1), sums.stride(0)};
+  require(vectors.shape(1) == sums.shape(0) && vectors.shape(2) == sums.shape(1), ErrorKind::kShape,
+          "rows of different lengths");
+  require(rows.slots > 0 && vectors.stride(2) == 1 && sums.stride(1) == 1, ErrorKind::kShape,
+          "numbers of a row lie apart");
+  require(inputs.size() == weights.size() && steps.size() == weights.size(), ErrorKind::kShape,
+          "columns of different lengths");
+  require_below(inputs, static_cast<std::int64_t>(vectors.shape(0)), "input");
+  require_below(steps, rows.slots, "steps");
+  std::vector<maps::DiagonalProduct> products;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    require(weights[i].size() == sums.shape(1), ErrorKind::kShape, "a weight for each slot");
+    products.push_back({weights[i].data(), vectors.data() + inputs[i] * vectors.stride(0), steps[i]});
+  }
+  const nb::gil_scoped_release released;
+  maps::add_products(products, rows, finite, sums.data());
+}
+
 using SeriesTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 Vector series(const Weights& x, const SeriesTable& coefficients, std::size_t elements) {
@@ -227,6 +252,16 @@ Vector series(const Weights& x, const SeriesTable& coefficients, std::size_t ele
     const nb::gil_scoped_release released;
     maps::evaluate_series({x.size() / channels / elements, channels, elements, coefficients.data(), terms}, x.data(),
                           values.get());
+  }
+  const nb::capsule owner(values.get(), [](void* array) noexcept { delete[] static_cast<double*>(array); });
+  return Vector(values.release(), {x.size()}, owner);
+}
+
+Vector error_function(const Weights& x) {
+  auto values = std::make_unique_for_overwrite<double[]>(x.size());
+  {
+    const nb::gil_scoped_release released;
+    std::transform(x.data(), x.data() + x.size(), values.get(), [](double number) { return std::erf(number); });
   }
   const nb::capsule owner(values.get(), [](void* array) noexcept { delete[] static_cast<double*>(array); });
   return Vector(values.release(), {x.size()}, owner);
@@ -254,6 +289,9 @@ void bind_maps(nb::module_& m) {
            "rotation"_a, "factor"_a, "Diagonal (out, in_, steps), rotated left and times a factor; shape (slots,).");
   m.def("add_diagonal", &add_diagonal, "weights"_a, "bounds"_a, "steps"_a, "sums"_a,
         "Add what a diagonal makes of bounds of an input vector to those of an output; whether its weights differ.");
+  m.def("add_products", &add_products, "weights"_a, "vectors"_a, "inputs"_a, "steps"_a, "finite"_a, "sums"_a,
+        "Add products of diagonals with rotated vectors to sums, diagonal by diagonal.");
+  m.def("error_function", &error_function, "x"_a, "The error function of each number: the bits of Python's math.erf.");
   m.def("series", &series, "x"_a, "coefficients"_a, "elements"_a,
         "Chebyshev series (terms, channels) at rows of so many numbers of each channel: the bits of NumPy's chebval.");
 }

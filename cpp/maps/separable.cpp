@@ -78,4 +78,55 @@ bool add_diagonal(const double* weights, const double* in, std::int64_t slots, s
   return std::any_of(weights, weights + slots, [&](double weight) { return weight != weights[0]; });
 }
 
+namespace {
+
+constexpr std::int64_t kStretch = 64;  // slots that are left out together where their weights are 0
+constexpr std::int64_t kCachedSlots = 1024;  // slots whose sums stay in the nearest cache while all diagonals are added
+
+/// Weights side by side, the inputs that they meet, and where their sums lie.
+struct WeightRun {
+  const double *weights, *in;
+  std::int64_t first, length;
+};
+
+/// Appends the stretches of slots from `first` to before `last` that have weights.
+void append_runs(const DiagonalProduct& product, std::int64_t first, std::int64_t last, std::int64_t shift,
+                 bool finite, std::vector<WeightRun>& runs) {
+  std::int64_t end = -1;  // of the last run
+  for (std::int64_t begin = first; begin < last; begin += kStretch) {
+    const std::int64_t next = std::min(begin + kStretch, last);
+    const bool is_empty = finite && std::all_of(product.weights + begin, product.weights + next,
+                                                [](double weight) { return weight == 0.0; });
+    if (is_empty) continue;
+    if (begin == end) {
+      runs.back().length += next - begin;
+    } else {
+      runs.push_back({product.weights + begin, product.in + begin + shift, begin, next - begin});
+    }
+    end = next;
+  }
+}
+
+}  // namespace
+
+void add_products(std::span<const DiagonalProduct> products, const VectorRows& vectors, bool finite, double* out) {
+  std::vector<WeightRun> runs;
+  for (std::int64_t first = 0; first < vectors.slots; first += kCachedSlots) {
+    const std::int64_t last = std::min(first + kCachedSlots, vectors.slots);
+    runs.clear();
+    for (const DiagonalProduct& product : products) {
+      const std::int64_t around = std::clamp(vectors.slots - product.steps, first, last);  // where inputs begin anew
+      append_runs(product, first, around, product.steps, finite, runs);
+      append_runs(product, around, last, product.steps - vectors.slots, finite, runs);
+    }
+    for (std::int64_t row = 0; row < vectors.rows; ++row) {
+      for (const WeightRun& run : runs) {
+        const double *weights = run.weights, *in = run.in + row * vectors.in_stride;
+        double* sums = out + row * vectors.out_stride + run.first;
+        for (std::int64_t p = 0; p < run.length; ++p) sums[p] += weights[p] * in[p];
+      }
+    }
+  }
+}
+
 }  // namespace lw::maps

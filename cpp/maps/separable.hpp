@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,5 +45,23 @@ enum BoundRow : std::size_t { kLow, kHigh, kSquares, kLinear, kBias, kSizes, kEn
 /// steps from 0 to below the slots, to the left
 /// Returns whether the weights differ.
 bool add_diagonal(const double* weights, const double* in, std::int64_t slots, std::int64_t steps, double* out);
+
+/// A diagonal, and the first of the vectors that it is multiplied with when they are rotated left by `steps`.
+struct DiagonalProduct {
+  const double* weights;
+  const double* in;
+  std::int64_t steps;
+};
+
+/// Vectors of so many slots, one every `stride` numbers.
+struct VectorRows {
+  std::int64_t slots, rows, in_stride, out_stride;
+};
+
+/// Adds products of diagonals with each of several vectors to sums of as many, diagonal by diagonal: for every slot the
+/// bits of products and sums one after the other.
+///
+/// finite  whether no number of the vectors is infinite or NaN: then weights of 0 add nothing
+void add_products(std::span<const DiagonalProduct> products, const VectorRows& vectors, bool finite, double* out);
 
 }  // namespace lw::maps

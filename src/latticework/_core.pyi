@@ -92,6 +92,21 @@ class maps:
         """
 
     @staticmethod
+    def add_products(
+        weights: list[_Floats], vectors: _Floats, inputs: list[int], steps: list[int], finite: bool, sums: _Floats
+    ) -> None:
+        """Add products of diagonals with rotated vectors to sums, diagonal by diagonal.
+
+        weights  (slots,) each;  vectors  (inputs, rows, slots);  sums  (rows, slots); numbers of a row side by side
+        inputs   which vectors each is multiplied with, rotated left by its  steps
+        finite   whether no number of the vectors is infinite or NaN: then weights of 0 are left out
+        """
+
+    @staticmethod
+    def error_function(x: _Floats) -> _Floats:
+        """The error function of each number (n,): the bits of Python's math.erf."""
+
+    @staticmethod
     def series(x: _Floats, coefficients: _Floats, elements: int) -> _Floats:
         """Chebyshev series at numbers, each of its channel: the bits of NumPy's chebval.
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from latticework.functions.function_record import FloatArray
+from latticework.values.extension import _core
 
 
 def relu(x: FloatArray) -> FloatArray:
@@ -59,7 +60,7 @@ def rsqrt(x: FloatArray) -> FloatArray:
 def error_function(x: FloatArray) -> FloatArray:
     """erf(x), number by number."""
     array = np.asarray(x, dtype=np.float64)
-    return np.fromiter(map(math.erf, array.reshape(-1).tolist()), np.float64, array.size).reshape(array.shape)
+    return _core.maps.error_function(np.ascontiguousarray(array).reshape(-1)).reshape(array.shape)
 
 
 def complementary_error_function(x: FloatArray) -> FloatArray:

@@ -1,9 +1,12 @@
 """Diagonals counted by the core, against sets of Python's integers."""
 
+import math
+
 import numpy as np
 import pytest
 
 from latticework._core import maps
+from latticework.errors import UserError
 from latticework.values.packing.loop_nests.giant_order import ORDERS, order_giant_steps
 from latticework.values.packing.series import series_at
 
@@ -130,6 +133,42 @@ def test_bounds_of_a_diagonal():
     ]  # fmt: skip
     assert np.array_equal(sums, before + added)
     assert not maps.add_diagonal(np.full(SLOTS, 2.0), bounds, 0, sums)
+
+
+@pytest.mark.parametrize("slots", [1, 48, 1300])
+@pytest.mark.parametrize("is_finite", [True, False])
+def test_products_of_diagonals_have_the_bits_of_numpys(slots, is_finite):
+    rng = np.random.default_rng(slots)
+    weights, vectors = rng.normal(size=(4, slots)), rng.normal(size=(2, 3, slots))
+    weights[:, slots // 4 : 3 * slots // 4] = 0.0
+    weights[:, slots // 2 :: 5] *= -0.0
+    if not is_finite:  # a weight of 0 leaves nothing of a number, and NaN of an infinite one
+        vectors[1, 1, slots // 2] = np.inf
+    inputs, steps = [0, 1, 1, 0], [0, slots // 3, slots - 1, slots // 2]
+    sums = rng.normal(size=(6, slots))[::2]
+    expected = sums.copy()
+    with np.errstate(invalid="ignore"):
+        for row, of, turn in zip(weights, inputs, steps, strict=True):
+            expected += row * np.roll(vectors[of], -turn, axis=1)
+    maps.add_products(list(weights), vectors, inputs, steps, is_finite, sums)
+    assert np.array_equal(sums, expected, equal_nan=True)
+
+
+def test_products_of_diagonals_that_do_not_fit_are_refused():
+    weights, vectors, sums = [np.ones(8)], np.ones((2, 3, 8)), np.zeros((3, 8))
+    with pytest.raises(ValueError, match="steps 8"):
+        maps.add_products(weights, vectors, [0], [8], True, sums)
+    with pytest.raises(ValueError, match="input 2"):
+        maps.add_products(weights, vectors, [2], [0], True, sums)
+    for given in ((weights, vectors, [], [0]), ([np.ones(7)], vectors, [0], [0]), (weights, vectors[:, :2], [0], [0])):
+        with pytest.raises(UserError, match=r"length|weight"):
+            maps.add_products(*given, True, sums)
+
+
+def test_the_error_function_has_the_bits_of_pythons():
+    x = np.concatenate([np.random.default_rng(3).normal(size=999) * 3, [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324]])
+    expected = np.array([math.erf(number) for number in x])
+    assert maps.error_function(x).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from itertools import groupby, islice
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
+from latticework.values.extension import _core
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.hashed import HashedOnce
 from latticework.values.packing.loop_nests.const_ref import ConstRef
@@ -19,6 +21,10 @@ from latticework.values.packing.loop_nests.diagonals import find_diagonals, num_
 from latticework.values.packing.loop_nests.nest import LoopNest
 
 __all__ = ["Diagonal", "LinearMap", "MapPart", "num_diagonals"]
+
+T = TypeVar("T")
+
+TOGETHER = 32  # diagonals whose products are added up in one pass: so many stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +130,17 @@ class LinearMap(HashedOnce):
         is_complex = any(d.values.is_complex for d in self.diagonals)
         total: SlotArray = np.zeros((self.count_out, *x.shape[1:]), dtype=np.complex128 if is_complex else x.dtype)
         flat, sums = (y.reshape(len(y), -1, self.slots) for y in (x, total))
-        product = np.empty(self.slots, dtype=total.dtype)
-        for d in self.diagonals:
-            weights, steps = d.values.evaluate(sources), d.steps % self.slots
-            left = self.slots - steps
-            for row, made in zip(flat[d.in_], sums[d.out], strict=True):
-                operand = np.conj(row) if d.conj else row
-                np.multiply(weights[:left], operand[steps:], out=product[:left], casting="unsafe")
-                np.multiply(weights[left:], operand[:steps], out=product[left:], casting="unsafe")
-                made += product
+        in_core = total.dtype == x.dtype == np.float64 and flat.strides[-1] == flat.itemsize
+        finite = in_core and bool(np.isfinite(x).all())
+        for out, alike in groupby(self.diagonals, key=lambda d: d.out):
+            for some in group_items(alike, TOGETHER):
+                weights = [d.values.evaluate(sources) for d in some]
+                steps = [d.steps % self.slots for d in some]
+                if in_core and all(each.dtype == np.float64 for each in weights):
+                    _core.maps.add_products(weights, flat, [d.in_ for d in some], steps, finite, sums[out])
+                    continue
+                for d, each, turn in zip(some, weights, steps, strict=True):
+                    _add_products(each, np.conj(flat[d.in_]) if d.conj else flat[d.in_], turn, sums[out])
         return total
 
     def apply_to_each(self, arrays: Sequence[npt.NDArray[Any]], sources: Sources) -> list[npt.NDArray[Any]]:
@@ -140,6 +148,22 @@ class LinearMap(HashedOnce):
         stacked = np.stack([x.reshape(self.count_in, self.slots) for x in arrays], axis=1)  # (count_in, runs, slots)
         total = self._sums(stacked, sources)
         return [total[0, n] if self.count_out == 1 else total[:, n] for n in range(len(arrays))]
+
+
+def group_items(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
+    """Up to `count` of the items at a time."""
+    left = iter(items)
+    while some := tuple(islice(left, count)):
+        yield some
+
+
+def _add_products(weights: SlotArray, vectors: SlotArray, steps: int, sums: SlotArray) -> None:
+    """Add a diagonal's products with vectors (rows, slots), rotated left, to sums (rows, slots)."""
+    left, product = len(weights) - steps, np.empty(len(weights), dtype=sums.dtype)
+    for row, made in zip(vectors, sums, strict=True):
+        np.multiply(weights[:left], row[steps:], out=product[:left], casting="unsafe")
+        np.multiply(weights[left:], row[:steps], out=product[left:], casting="unsafe")
+        made += product
 
 
 @lru_cache(maxsize=256)

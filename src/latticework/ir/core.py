@@ -65,9 +65,21 @@ class Context(Protocol):
         """Run a block of the op's regions; returns what its terminator yields."""
 
 
+class JointContext(Protocol):
+    """Interface of runs side by side to the reference function of an op for all of them.
+
+    sources  content hash -> array, of the module
+    """
+
+    sources: dict[str, Array]
+
+    def run(self, block: Block, arguments: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Run a block of the op's regions for all; returns what its terminator yields, of every run."""
+
+
 Infer = Callable[[Sequence[Value], Attrs, Sequence["Region"]], list[Type]]
 Semantics = Callable[["Op", list[Array], Context], list[Array]]
-BatchSemantics = Callable[["Op", list[list[Array]], Context], list[list[Array]]]
+BatchSemantics = Callable[["Op", list[list[Array]], JointContext], list[list[Array]]]
 RegionTypes = Callable[[Sequence[Type], Attrs], list[Type]]
 
 

@@ -37,12 +37,8 @@ def interpret(
     raises    ShapeError, RangeError for inputs that do not fit; IrError if an op has no semantics or a source no data
     """
     arguments = _arguments(module, inputs)
-    indices = {
-        name: int(array)
-        for name, value, array in zip(module.input_names, module.inputs, arguments, strict=True)
-        if value.type is INDEX
-    }
-    return _Interpreter(module.sources, indices, on_value, instead, known).run(module.body, arguments)
+    context = _Interpreter(module.sources, _index_inputs(module, arguments), on_value, instead, known)
+    return context.run(module.body, arguments)
 
 
 def evaluate(op: Op, operands: Sequence[Array], sources: Mapping[str, Array]) -> list[Array]:
@@ -58,37 +54,73 @@ def evaluate(op: Op, operands: Sequence[Array], sources: Mapping[str, Array]) ->
 def interpret_together(
     module: Module, runs: Sequence[Mapping[str, Any] | Sequence[Any]], *, on_value: OnValue | None = None
 ) -> list[list[Array]]:
-    """Run a module on several inputs, op by op where it has no regions: what an op needs for all of them is made once.
+    """Run a module on several inputs, op by op: what an op needs for all of them is made once.
+
+    Runs whose inputs of type index differ are carried out one after the other.
 
     on_value  as of `interpret`, called for a value of every run
     returns   the outputs of every run
     raises    as `interpret`
     """
-    if any(op.regions for op in module.body.ops) or any(value.type is INDEX for value in module.inputs):
+    arguments = [_arguments(module, inputs) for inputs in runs]
+    indices = [_index_inputs(module, arrays) for arrays in arguments]
+    if any(each != indices[0] for each in indices):
         return [interpret(module, inputs, on_value=on_value) for inputs in runs]
-    each = [_Interpreter(module.sources, {}, on_value) for _ in runs]
-    for one, inputs in zip(each, runs, strict=True):
-        one.bind(module.body.args, _arguments(module, inputs))
+    each = [_Interpreter(module.sources, indices[0], on_value) for _ in runs]
+    return _Together(each).run(module.body, arguments) if each else []
+
+
+class _Together:
+    """Runs side by side; the `JointContext` of the semantics of ops for several runs."""
+
+    def __init__(self, each: Sequence[_Interpreter]) -> None:
+        self.each, self.sources = each, each[0].sources
+        self._ending: dict[Block, dict[int, list[Value]]] = {}  # values of a block by the place of their last use
+
+    def run(self, block: Block, arguments: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Run a block for all; its values are forgotten after their last use, those of enclosing blocks are visible."""
+        if block not in self._ending:
+            self._ending[block] = _ending(block)
+        ending = self._ending[block]
+        for one, arrays in zip(self.each, arguments, strict=True):
+            one.bind(block.args, arrays)
+        for place, op in enumerate(block.ops):
+            if op.spec.terminator:
+                break
+            self._step(op)
+            for one in self.each:
+                one.forget(ending.get(place, ()))
+        yielded = [one.values(block.terminator.operands) for one in self.each]
+        for one in self.each:
+            one.forget(ending.get(len(block.ops) - 1, ()))
+        return yielded
+
+    def _step(self, op: Op) -> None:
+        if op.spec.together is None:
+            for one in self.each:
+                one.step(op)
+            return
+        try:
+            results = op.spec.together(op, [one.values(op.operands) for one in self.each], self)
+        except UserError as error:
+            raise locate(error, op.loc) from None
+        for one, arrays in zip(self.each, results, strict=True):
+            one.bind(op.results, arrays)
+
+
+def _ending(block: Block) -> dict[int, list[Value]]:
+    """The values of a block itself by the place of the last op that reads them, nested regions included."""
+    own = {*block.args, *(value for op in block.ops for value in op.results)}
     ending: dict[int, list[Value]] = {}
-    for value, place in last_uses(module.body).items():
-        ending.setdefault(place, []).append(value)
-    for place, op in enumerate(module.body.ops):
-        if op.spec.terminator:
-            break
-        _step_together(op, each)
-        for one in each:
-            one.forget(ending.get(place, ()))
-    return [one.values(op.operands) for one in each]
+    for value, place in (dict.fromkeys(block.args, len(block.ops) - 1) | last_uses(block)).items():
+        if value in own:
+            ending.setdefault(place, []).append(value)
+    return ending
 
 
-def _step_together(op: Op, each: Sequence[_Interpreter]) -> None:
-    if op.spec.together is None:
-        for one in each:
-            one.step(op)
-        return
-    results = op.spec.together(op, [one.values(op.operands) for one in each], each[0])
-    for one, arrays in zip(each, results, strict=True):
-        one.bind(op.results, arrays)
+def _index_inputs(module: Module, arguments: Sequence[Array]) -> dict[str, int]:
+    given = zip(module.input_names, module.inputs, arguments, strict=True)
+    return {name: int(array) for name, value, array in given if value.type is INDEX}
 
 
 def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:

@@ -190,7 +190,7 @@ def test_ops_without_semantics_are_named():
 
 
 def test_runs_together_are_those_one_by_one():
-    """Straight code with a map of several vectors, and a loop, which is run one after the other."""
+    """Straight code with a map of several vectors, and loops: of as many turns, and of different numbers of them."""
     nest = matmul(4, 8, 4, 8)
     x, y = (vec_dialect.VecType(nest.count_in, 8, "real", True), vec_dialect.VecType(nest.count_out, 8, "real", True))
     block = Block()
@@ -203,6 +203,7 @@ def test_runs_together_are_those_one_by_one():
     for module, runs in (
         (straight, [{"x": rng.normal(size=(nest.count_in, 8))} for _ in range(3)]),
         (counted({}, doubled), [{"n": n, "x0": X} for n in (1, 3)]),
+        (counted({}, doubled), [{"n": 3, "x0": x} for x in (X, -X)]),
     ):
         seen = {False: [], True: []}
         alone = [interpret(module, run, on_value=lambda _, a: seen[False].append(a)) for run in runs]

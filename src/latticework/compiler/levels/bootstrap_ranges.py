@@ -115,7 +115,7 @@ def _largest(array: npt.NDArray[Any], value: Value, held: AbstractValue) -> floa
     where = held.get(position[0]) if position is not None else None
     if where is None or where.size != parts.size:
         return float(np.max(parts))
-    return float(np.max(parts.reshape(where.shape), where=where, initial=0.0))
+    return float(np.max(np.where(where, parts.reshape(where.shape), 0.0), initial=0.0))
 
 
 def _block(value: Value) -> Block:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from latticework.errors import IrError, RangeError
-from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.ir import INDEX, Array, Attrs, Context, JointContext, Op, Region, Type, Value, attribute, define
 from latticework.ir.core import RegionRule
 from latticework.ir.dialects.primitives import OpFacts, name_instruction
 
@@ -71,19 +71,37 @@ def _infer_for(operands: Sequence[Value], attrs: Attrs, regions: Sequence[Region
     return types
 
 
-def _run_for(op: Op, inputs: list[Array], context: Context) -> list[Array]:
+def _trip_count(op: Op, inputs: list[Array]) -> int:
     static, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
     trip_count = int(inputs[0]) if static is None else int(static)
     if trip_count < 0 or (at_most is not None and trip_count > at_most):
         limit = "" if at_most is None else f" and at most {at_most}"
         raise RangeError(f"loop.for: the trip count is {trip_count}; it must be >= 0{limit}")
+    return trip_count
+
+
+def _run_for(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     carried = list(_find_carried(inputs, op.attrs))
-    for i in range(trip_count):
+    for i in range(_trip_count(op, inputs)):
         carried = context.run(op.regions[0].block, [INDEX.accept(i), *carried])
     return carried
 
 
-FOR = define("loop.for", infer=_infer_for, semantics=_run_for, regions=RegionRule(1, _for_region_types))
+def _run_for_together(op: Op, runs: list[list[Array]], context: JointContext) -> list[list[Array]]:
+    """Run all loops turn by turn: their trip counts follow from the same integers."""
+    carried = [list(_find_carried(inputs, op.attrs)) for inputs in runs]
+    for i in range(_trip_count(op, runs[0])):
+        carried = context.run(op.regions[0].block, [[INDEX.accept(i), *each] for each in carried])
+    return carried
+
+
+FOR = define(
+    "loop.for",
+    infer=_infer_for,
+    semantics=_run_for,
+    regions=RegionRule(1, _for_region_types),
+    together=_run_for_together,
+)
 
 
 def _if_region_types(operands: Sequence[Type], _attrs: Attrs) -> list[Type]:

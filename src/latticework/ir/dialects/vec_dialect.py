@@ -19,6 +19,7 @@ from latticework.ir import (
     Array,
     Attrs,
     Context,
+    JointContext,
     Op,
     OpSpec,
     Region,
@@ -134,10 +135,15 @@ def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[
     return [VecType(value.count, value.slots, _elem(value.factor), False)]
 
 
+def _constant(op: Op, _inputs: list[Array], context: Context | JointContext) -> list[Array]:
+    return [op.result.type.accept(op.attrs["value"].evaluate(context.sources))]
+
+
 CONSTANT = define(
     "vec.constant",
     infer=_infer_constant,
-    semantics=lambda op, _inputs, context: [op.result.type.accept(op.attrs["value"].evaluate(context.sources))],
+    semantics=_constant,
+    together=lambda op, runs, context: [_constant(op, [], context)] * len(runs),
 )
 
 
@@ -174,7 +180,7 @@ def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
     return [type_.replace(count=count, elem=type_.elem if linear_map.is_real else "complex")]
 
 
-def _map_together(op: Op, runs: list[list[Array]], context: Context) -> list[list[Array]]:
+def _map_together(op: Op, runs: list[list[Array]], context: JointContext) -> list[list[Array]]:
     return [[y] for y in op.attrs["map"].apply_to_each([inputs[0] for inputs in runs], context.sources)]
 
 

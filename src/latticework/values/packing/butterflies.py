@@ -60,11 +60,13 @@ class Butterflies:
 
     def diagonal(self, steps: int) -> ComplexArray:
         """Return the diagonal: the factor of slot i + steps of the operand in slot i of the result."""
-        out = np.arange(self.slots, dtype=np.int64)
-        source = (out + steps) % self.slots
+        period = self.half << self.stages  # slots that a path stays among: entries repeat after them
+        out = np.arange(period, dtype=np.int64)
+        source = out + steps if period < self.slots else (out + steps) % self.slots
+        entries = self._entries(source, out) if self.inverse else self._entries(out, source)
         if self.inverse:  # stages are unitary but for a factor sqrt(2)
-            return np.asarray(np.conj(self._entries(source, out)) / (1 << self.stages), dtype=np.complex128)
-        return self._entries(out, source)
+            entries = np.asarray(np.conj(entries) / (1 << self.stages), dtype=np.complex128)
+        return np.tile(entries, self.slots // period)
 
     def _entries(self, out: IntArray, source: IntArray) -> ComplexArray:
         """Entries of the forward map: the one path of butterflies between two slots, if there is one."""

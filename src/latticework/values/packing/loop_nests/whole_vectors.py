@@ -9,7 +9,6 @@ import numpy as np
 
 from latticework.values.packing.loop_nests.diagonal_values import diagonal_values
 from latticework.values.packing.loop_nests.diagonals import MOST_LISTED, at_most, find_diagonals, num_diagonals
-from latticework.values.packing.loop_nests.element_copies import copies
 from latticework.values.packing.loop_nests.nest import Access, LoopNest
 from latticework.values.packing.pack import IntArray
 
@@ -28,7 +27,7 @@ def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
         return None
     keeps = _keeps_elements(nest)
     if keeps and max(nest.count_in, nest.count_out) * nest.slots <= MOST_PLACES:
-        elements = nest.out_pack.element_of_slot()[: nest.slots]
+        elements = nest.out_pack.elements_at(np.arange(nest.slots))
         if _find_rotation(nest, 0, elements) is None:  # told sooner than how many diagonals there are
             return None
     if at_most(nest).diagonals > MOST_LISTED or num_diagonals(nest) > MOST_DIAGONALS * nest.count_out:
@@ -89,13 +88,12 @@ def _flat_weights(access: Access, domain: tuple[int, ...]) -> tuple[int, ...] | 
 def _find_rotation(nest: LoopNest, out: int, wanted: IntArray) -> tuple[int, int] | None:
     """The input vector and the fewest steps that bring all that is wanted; of an empty vector any will do."""
     assert nest.in_pack is not None
-    slots, table = nest.slots, copies(nest.in_pack)
+    slots, element = nest.slots, nest.in_pack.element_of_slot()
     at = np.flatnonzero(wanted >= 0)
     if not at.size:
         return min(out, nest.count_in - 1), 0
-    places = slice(table.first[wanted[at[0]]], table.first[wanted[at[0]] + 1])
-    element = nest.in_pack.element_of_slot().reshape(-1, slots)
-    steps, vectors = (table.key[places] % slots - at[0]) % slots, table.vector[places]
+    vectors, places = np.divmod(np.flatnonzero(element == wanted[at[0]]), slots)
+    element, steps = element.reshape(-1, slots), (places - at[0]) % slots
     probe = at[(np.arange(PROBED) * (at.size // PROBED + 1 | 1)) % at.size]  # a few slots rule out nearly all
     brings = (element[vectors[:, None], (probe + steps[:, None]) % slots] == wanted[probe]).all(axis=1)
     for rotation, vector in sorted(zip(steps[brings].tolist(), vectors[brings].tolist(), strict=True)):

@@ -176,7 +176,7 @@ def test_too_deep_for_the_ring_degree_given():
     line = f"{__file__}:{line_of(deep.function, 'for _')}"
     refused(
         LevelError,
-        r"program deep spends \d+ levels .* ring_degree=8192 holds about \d+ at precision_bits=12 and 128-bit security",
+        r"program deep spends at least \d+ levels .* ring_degree=8192 holds about \d+ at precision_bits=12 and 128-bit security",
         lambda: lw.compile(deep, calibrate=DATA, ring_degree=8192),
         at=line,
         seconds=20,
@@ -285,7 +285,7 @@ GIVEN = {
         {"security_bits": 100}, UserError, r"security_bits=100; choose one of \(128, 192, 256\)", None,
     ),
     "secure small ring": (
-        {"insecure": False}, LevelError, "spends 1 level; ring_degree=2048 holds none at .* give 4096", AT_LINE,
+        {"insecure": False}, LevelError, "spends at least 1 level; ring_degree=2048 holds none at .* give 4096", AT_LINE,
     ),
 }  # fmt: skip
 

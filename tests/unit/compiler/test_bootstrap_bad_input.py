@@ -75,11 +75,11 @@ def along_slots(x: lw.Secret[3, 4]):
 LEVELS = {
     "a straight line, never": (
         squares, dict(bootstrap="never", ring_degree=1 << 13), LevelError,
-        r"spends 9 levels .* ring_degree=8192 holds about \d+ .* Spent by line \d+ .*, fit: leave ring_degree out, or give",
+        r"spends at least 9 levels .* ring_degree=8192 holds about \d+ .* Spent by line \d+ .*, fit: leave ring_degree out, or give",
     ),
     "a loop, never": (
         repeated(60), dict(bootstrap="never", ring_degree=1 << 15), LevelError,
-        r"spends 60 levels .* holds about (\d+) .* about \1 of the 60 iterations .* at most \1.*bootstrap='auto' refre",
+        r"spends at least 60 levels .* holds about (\d+) .* about \1 of the 60 iterations .* at most \1.*bootstrap='auto' refre",
     ),
     "a loop of a run, never": (
         counted(), dict(bootstrap="never"), LevelError,

@@ -1,7 +1,9 @@
 """Quotes: what is compiled on few rows, what is sketched, what is refused, and how they read."""
 
 import json
+import sys
 import time
+import weakref
 from contextlib import suppress
 
 import numpy as np
@@ -184,6 +186,32 @@ def test_work_is_ended_and_errors_pass():
     assert run_within(5.0, lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         run_within(5.0, lambda: 1 // 0)
+
+
+def test_work_is_ended_where_weak_references_swallow_errors():
+    """Its time passes in a callback, where an error is told to nobody and lost; pytest fails if anything hears of it."""
+
+    class Referent: ...
+
+    def busy(seconds):
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            pass
+
+    def dying():
+        referent = Referent()
+        kept = weakref.ref(referent, lambda _: busy(0.2))
+        del referent  # calls it
+        busy(10.0)
+        return kept
+
+    told = []
+    hook, sys.unraisablehook = sys.unraisablehook, told.append
+    try:
+        assert run_within(0.05, dying) is None
+        assert sys.unraisablehook == told.append and not told
+    finally:
+        sys.unraisablehook = hook
 
 
 def test_models_of_other_kinds_are_taken_or_refused():

@@ -129,7 +129,7 @@ def test_requests_of_the_old_client_file_are_refused_by_name(logistic, owned):
 
 
 def test_a_model_that_needs_more_levels_is_refused_with_what_to_relax(logistic):
-    with pytest.raises(LevelError, match=r"at least 7 levels .* at most 3; ask for fewer bits, .*leave like= out"):
+    with pytest.raises(LevelError, match=r"at least 8 levels .* at most 3; ask for fewer bits, .*leave like= out"):
         compile_again(likely, logistic, weights=(40 * WEIGHTS,))
 
 

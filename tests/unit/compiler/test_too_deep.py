@@ -86,14 +86,14 @@ def test_lines_and_remedies():
     error = refused(in_python(9), ring_degree=RING)
     assert error.at.line == line_of("# the loop")
     assert error.message == (
-        "program iterated spends 9 levels one after another; ring_degree=8192 holds about 6 at precision_bits=12 and "
+        "program iterated spends at least 9 levels one after another; ring_degree=8192 holds about 6 at precision_bits=12 and "
         f"128-bit security. Spent by line {line_of('# squares')} (x = x * x - 0.5  # sq...) 9; about 6 of the 9 operations "
         f"of line {line_of('# squares')}, in the loop of line {line_of('# the loop')}, fit: leave ring_degree out, or give "
         "16384, or make fewer iterations, or compile two programs, between which the client decrypts and encrypts again"
     )
     error = refused(in_a_loop(50))
     assert error.at.line > line_of("# before") and "lw.for_loop" in error.at.text
-    assert "spends 202 levels one after another; the largest ring, N=2^17, holds about 119 at" in error.message
+    assert "spends at least 202 levels one after another; the largest ring, N=2^17, holds about 119 at" in error.message
     assert ", N=2^16 58, N=2^15 27. Spent by line" in error.message
     assert (
         "(return lw.for_loop(ti...) 200, " in error.message and f"line {line_of('# before')} (x = (W" in error.message

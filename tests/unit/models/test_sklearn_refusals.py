@@ -128,6 +128,7 @@ def test_classifiers_of_one_class() -> None:
             lw.from_sklearn(estimator, **trees)
 
 
+@pytest.mark.filterwarnings("ignore:compile. without calibrate=")
 def test_trees_say_at_once_all_that_they_take():
     """What the first message says is enough: each call, as it is written, compiles."""
     rows, forest = X, RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, Y)

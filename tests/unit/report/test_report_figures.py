@@ -237,7 +237,7 @@ def test_the_keys_of_the_json_are_those_that_are_documented(report):
     documented = set(re.findall(r"\w+", as_json.__doc__))
     client = build_client_report(loop_plan().client)
     assert set(json.loads(client.json())) == {
-        "format", "name", "security", "precision_bits", "plain_modulus", "levels", "inputs", "outputs", "keys", "notes", "client", "owner", "row"
+        "format", "name", "security", "precision_bits", "plain_modulus", "levels", "inputs", "arguments", "outputs", "keys", "notes", "client", "owner", "row"
     }  # fmt: skip
     assert set(read) - set(json.loads(client.json())) == {
         "time", "memory", "lines", "operations", "instructions", "timeline", "approximations", "layouts",

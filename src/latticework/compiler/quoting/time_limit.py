@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -41,9 +43,26 @@ def run_within(seconds: float, work: Callable[[], T], clock: Callable[[], float]
     thread.start()
     while thread.is_alive() and clock() < ends:
         thread.join(INTERVAL)
-    while thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(OutOfTime))
-        thread.join(AGAIN)
+    with _unheard():
+        while thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(OutOfTime))
+            thread.join(AGAIN)
     if failed:
         raise failed[0]
     return found[0] if found else None
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Says nothing where work is told in a callback of a weak reference, which swallows it: it is told again."""
+    hook = sys.unraisablehook
+
+    def without_ours(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, OutOfTime):
+            hook(unraisable)
+
+    sys.unraisablehook = without_ours
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook

@@ -46,6 +46,7 @@ MAY_LOAD = {
     "latticework.commands.version": "errors commands",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
     "latticework.commands.addkeys": f"{RUNTIME} commands",
+    "latticework.commands.prepare": f"{RUNTIME} commands",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",

@@ -77,6 +77,10 @@ class Buffer {
   /// uses: for a device on which queues have to wait for each other.
   Buffer(void* data, std::size_t bytes, std::shared_ptr<Device> device, std::unique_ptr<Uses> uses = nullptr) noexcept
       : data_(data), bytes_(bytes), device_(std::move(device)), uses_(std::move(uses)) {}
+  /// Memory of the host that nobody may write, and that is somebody else's.
+  static Buffer read_only(std::span<const std::uint8_t> bytes) noexcept {
+    return Buffer(const_cast<std::uint8_t*>(bytes.data()), bytes.size(), nullptr);
+  }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer moved(std::move(other));
@@ -91,6 +95,7 @@ class Buffer {
   const Word* to_read() const noexcept;
   Word* to_write() noexcept;
   std::size_t bytes() const noexcept { return bytes_; }
+  bool is_read_only() const noexcept { return device_ == nullptr; }
   /// Whether its device failed, so that what is in it is lost.
   bool is_lost() const noexcept;
   /// Throws, if it is lost, as Device::check does.
@@ -250,7 +255,7 @@ inline void Buffer::check() const {
 }
 
 inline Buffer::~Buffer() {
-  if (data_ != nullptr) device_->release(data_, bytes_, uses_.get());
+  if (data_ != nullptr && device_ != nullptr) device_->release(data_, bytes_, uses_.get());
 }
 
 /// Freed memory that a device keeps for someone's next buffers, beside the little that it keeps anyway.

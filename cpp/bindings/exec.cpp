@@ -85,25 +85,51 @@ std::vector<MapProduct> to_products(nb::handle rows) {
   return products;
 }
 
-void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
-                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products,
-                   const std::optional<std::pair<std::size_t, std::size_t>>& recordings) {
-  std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
-  auto sources = std::make_unique<Sources>(std::move(constants), std::move(products));
-  // It stays where it is, and outlives the provider.
-  const Sources* const held = sources.get();
+/// The sources of constants and of products of block maps. What they call stays where it is, and outlives them.
+std::pair<ConstantSource, ProductSource> sources_of(const Sources* held) {
   ConstantSource source = [held](std::uint32_t constant, std::optional<std::uint32_t> product) {
     nb::gil_scoped_acquire acquired;
     require_source(held->constants, "constants");
     return to_complex(product ? held->constants(constant, *product) : held->constants(constant));
   };
-  ProductSource product_source = [held](std::uint32_t constant) {
+  ProductSource products = [held](std::uint32_t constant) {
     nb::gil_scoped_acquire acquired;
     require_source(held->products, "block maps");
     return to_products(held->products(constant));
   };
-  auto plaintexts =
-      std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source), budget_bytes);
+  return {std::move(source), std::move(products)};
+}
+
+using PyPrepared = std::shared_ptr<const PreparedConstants>;
+
+PyPrepared open_prepared(nb::handle path, std::shared_ptr<const Context> context, nb::handle plan, std::string build) {
+  const std::string file = to_path(path);
+  const PreparedFor belongs{bytes32(plan, "the plan of prepared constants"), std::move(build)};
+  const Tick tick = signal_tick();
+  return run_unlocked(
+      [&] { return std::make_shared<const PreparedConstants>(std::move(context), file, belongs, tick); });
+}
+
+std::uint64_t prepare(nb::handle path, const std::shared_ptr<const Context>& context, const Plan& plan,
+                      nb::object constants, nb::object products, nb::handle plan_id, std::string build,
+                      std::size_t budget_bytes) {
+  const std::string file = to_path(path);
+  const Sources held{std::move(constants), std::move(products)};
+  auto [source, product_source] = sources_of(&held);
+  PlaintextProvider provider(context, std::move(source), std::move(product_source), budget_bytes);
+  const PreparedFor belongs{bytes32(plan_id, "the plan of prepared constants"), std::move(build)};
+  const Tick tick = signal_tick();
+  return run_unlocked([&] { return write_prepared(file, *context, plan, provider, belongs, tick); });
+}
+
+void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
+                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products,
+                   const std::optional<std::pair<std::size_t, std::size_t>>& recordings, PyPrepared prepared) {
+  std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
+  auto sources = std::make_unique<Sources>(std::move(constants), std::move(products));
+  auto [source, product_source] = sources_of(sources.get());
+  auto plaintexts = std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source),
+                                                        budget_bytes, std::move(prepared));
   const RecordingLimits limits =
       recordings ? RecordingLimits{recordings->first, recordings->second} : RecordingLimits{};
   auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts, limits);
@@ -357,6 +383,13 @@ void bind_mapped_keys(nb::module_& m) {
 
 void bind_exec(nb::module_& m) {
   bind_mapped_keys(m);
+  nb::class_<PreparedConstants>(m, "PreparedConstants", "Encoded constants of a plan, in memory that processes share.")
+      .def_prop_ro("num_bytes", &PreparedConstants::num_bytes, "Bytes of memory, however many processes share it.");
+  m.def("open_prepared", &open_prepared, "path"_a, "context"_a, "plan_id"_a, "build"_a,
+        "Constants that prepare wrote for the same plan, build, backend and instruction set; every one verified.");
+  m.def("prepare", &prepare, "path"_a, "context"_a, "plan"_a, "constants"_a, "products"_a, "plan_id"_a, "build"_a,
+        "budget_bytes"_a,
+        "Encode all constants of a plan and write them to a file; returns its bytes. Sources as those of an executor.");
   m.def("opcodes", &opcodes, "Opcode name -> number, as plan code has it.");
   m.def("opcode_signatures", &opcode_signatures,
         "Opcode name -> (kinds of operands, of results, of immediates, in letters of opcodes.def; schemes that have "
@@ -378,7 +411,7 @@ void bind_exec(nb::module_& m) {
   nb::class_<PyExecutor>(m, "Executor", nb::type_slots(kExecutorSlots), "Runs one plan under one key set.")
       .def("__init__", &init_executor, "context"_a, "plan"_a, "keys"_a, "constants"_a.none() = nb::none(),
            "constant_budget_bytes"_a = std::size_t{1} << 30, "products"_a.none() = nb::none(),
-           "recordings"_a.none() = nb::none(),
+           "recordings"_a.none() = nb::none(), "prepared"_a.none() = nb::none(),
            "constants(i) gives the slot vector of constant i, or those of an array of plaintexts, one after the other; "
            "encoded ones are cached within the budget. products(i) gives the rows (input, baby, sum) of constant i "
            "that is "

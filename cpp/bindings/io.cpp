@@ -288,7 +288,8 @@ void bind_io(nb::module_& m) {
       .value("PUBLIC_KEY", FileKind::kPublicKey)
       .value("EVALUATION_KEYS", FileKind::kEvaluationKeys)
       .value("CIPHERTEXTS", FileKind::kCiphertexts)
-      .value("PLAINTEXTS", FileKind::kPlaintexts);
+      .value("PLAINTEXTS", FileKind::kPlaintexts)
+      .value("PREPARED", FileKind::kPrepared);
   bind_writer(m);
   m.def(
       "write_file_atomic",

@@ -27,11 +27,9 @@ class MapSums {
         constants_(constants),
         constant_(constant),
         keys_(keys),
-        plain_(result),
+        plain_(map_factor(result, scale)),
         products_(constants.provider().products(constant)),
         totals_(result.count) {
-    plain_.kind = TypeKind::kPlain;
-    plain_.scale = result.scale / scale;
     at_once_ = plaintexts_at_once(evaluator.context(), constants.provider(), result);
     const std::size_t num_keys = keys == nullptr ? 0 : keys->size();
     for (const MapProduct& product : products_) {

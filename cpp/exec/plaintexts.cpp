@@ -52,6 +52,9 @@ PlaintextProvider::Name PlaintextProvider::name_of(std::uint32_t constant, std::
 
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
                                                   const ValueType& type) {
+  if (prepared_ != nullptr) {
+    if (std::vector<Plaintext> found = prepared_->find(constant, product, type); !found.empty()) return found;
+  }
   const Name name = name_of(constant, product, type);
   std::unique_lock lock(mutex_);
   wait_for_others(lock, name);
@@ -107,7 +110,7 @@ std::size_t PlaintextProvider::coefficient_bytes(const ValueType& type) const no
 
 std::size_t PlaintextProvider::cached_bytes() const {
   const std::lock_guard lock(mutex_);
-  return rounded_bytes_ + whole_bytes_;
+  return prepared_bytes_ + rounded_bytes_ + whole_bytes_;
 }
 
 std::size_t PlaintextProvider::cached_coefficient_bytes() const {
@@ -143,7 +146,7 @@ std::size_t PlaintextProvider::plaintext_bytes(const ValueType& type) const {
 }
 
 bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
-  return rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes <= budget_bytes_;
+  return prepared_bytes_ + rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes <= budget_bytes_;
 }
 
 /// The rounded coefficients of a constant: those that are known, or made anew.
@@ -201,13 +204,13 @@ bool PlaintextProvider::keep_rounded(const Values& values, const ValueType& type
       made[i] = same->second;
     }
   }
-  if (rounded_bytes_ + bytes > budget_bytes_) return false;
+  if (prepared_bytes_ + rounded_bytes_ + bytes > budget_bytes_) return false;
   if (rounded_.try_emplace(values, made).second) {
     foreseen_bytes_ -= std::min(foreseen_bytes_, coefficient_bytes(type));
     known_.merge(more);
     rounded_bytes_ += bytes;
   }
-  while (rounded_bytes_ + whole_bytes_ > budget_bytes_) drop_oldest();
+  while (prepared_bytes_ + rounded_bytes_ + whole_bytes_ > budget_bytes_) drop_oldest();
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "exec/prepared_constants.hpp"
 #include "exec/scheme.hpp"
 #include "math/blake3.hpp"
 
@@ -42,16 +43,19 @@ using Coefficients = std::vector<std::shared_ptr<const Integers>>;
 /// rounded coefficients, equal ones once, in memory of the device, and with the rest of it whole plaintexts, those most
 /// recently used. One that somebody holds is not made again, kept or not: members of a batch hold the same ones at the
 /// same time. Nor is one that somebody makes: others wait for it. So whatever runs there are, each plaintext is in
-/// memory once, apart from those that runs lift for themselves. Safe to share between threads.
+/// memory once, apart from those that runs lift for themselves. What was prepared is not made at all. Safe to share
+/// between threads.
 class PlaintextProvider {
  public:
   PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
-                    std::size_t budget_bytes)
+                    std::size_t budget_bytes, std::shared_ptr<const PreparedConstants> prepared = nullptr)
       : context_(std::move(context)),
         scheme_(make_scheme(*context_)),
         source_(std::move(source)),
         products_(std::move(products)),
-        budget_bytes_(budget_bytes) {}
+        budget_bytes_(budget_bytes),
+        prepared_(std::move(prepared)),
+        prepared_bytes_(prepared_ == nullptr ? 0 : prepared_->num_bytes()) {}
 
   /// Gets the plaintexts of a constant, as many as `type` counts; those of one product of a block map, if it is given.
   std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
@@ -128,6 +132,8 @@ class PlaintextProvider {
   ConstantSource source_;
   ProductSource products_;
   std::size_t budget_bytes_;
+  std::shared_ptr<const PreparedConstants> prepared_;
+  std::size_t prepared_bytes_;  // of the budget
   mutable std::mutex mutex_;
   std::map<Values, Coefficients> rounded_;
   std::map<Hash, std::shared_ptr<const Integers>> known_;  // all of them, by content

@@ -31,25 +31,36 @@ bool PlanConstants::hold(const PlaintextProvider::Kept& kept) {
   return is_kept && provider_.cached_coefficient_bytes() + whole_bytes_ <= provider_.budget_bytes();
 }
 
-std::size_t all_coefficient_bytes(const Plan& plan, const PlaintextProvider& provider) {
-  std::set<std::tuple<std::int64_t, std::uint32_t, std::uint32_t, double>> known;
-  std::size_t total = 0;
-  const auto add = [&](std::int64_t constant, const ValueType& type) {
-    return known.emplace(constant, type.slots, type.count, type.scale).second ? provider.coefficient_bytes(type) : 0;
-  };
+void for_each_constant(const Plan& plan, const PlaintextProvider& provider, const ConstantVisitor& visit) {
   for (const Block& block : plan.blocks()) {
     for (const Instruction& instruction : block.code) {
       for (std::size_t i = 0; i < instruction.imm.size(); ++i) {
         const char kind = info(instruction.op).immediate_kind(i);
-        if (kind != 'v' && kind != 'm') continue;
-        ValueType type = plan.type(instruction.out[0]);
-        if (kind == 'm') type.count = 1;
-        const std::int64_t constant = instruction.imm[i];
-        const std::size_t pieces = kind == 'm' ? provider.products(static_cast<std::uint32_t>(constant)).size() : 1;
-        total += add(constant, type) * pieces;
+        const auto constant = static_cast<std::uint32_t>(instruction.imm[i]);
+        if (kind == 'v') visit(constant, std::nullopt, plan.type(instruction.out[0]));
+        if (kind != 'm') continue;
+        const ValueType factor = map_factor(plan.type(instruction.out[0]), plan.type(instruction.in[0].reg).scale);
+        const std::size_t products = provider.products(constant).size();
+        for (std::uint32_t p = 0; p < products; ++p) visit(constant, p, factor);
       }
     }
   }
+}
+
+ValueType map_factor(ValueType result, double scale) {
+  result.kind = TypeKind::kPlain;
+  result.scale /= scale;
+  result.count = 1;
+  return result;
+}
+
+std::size_t all_coefficient_bytes(const Plan& plan, const PlaintextProvider& provider) {
+  std::set<std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, double>> known;
+  std::size_t total = 0;
+  for_each_constant(plan, provider, [&](std::uint32_t constant, std::optional<std::uint32_t> product, ValueType type) {
+    const bool is_new = known.emplace(constant, product, type.slots, type.count, type.scale).second;
+    if (is_new) total += provider.coefficient_bytes(type);
+  });
   return total;
 }
 

@@ -29,9 +29,8 @@ class PlanConstants {
   std::vector<Plaintext> acquire(std::uint32_t constant, const ValueType& type) {
     return acquire(constant, std::nullopt, type);
   }
-  /// The plaintext of one product of a block map, of this type but for its count.
-  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, ValueType type) {
-    type.count = 1;
+  /// The plaintext of one product of a block map.
+  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type) {
     return acquire(constant, product, type)[0];
   }
   const PlaintextProvider& provider() const noexcept { return provider_; }
@@ -46,6 +45,14 @@ class PlanConstants {
   std::unordered_set<const void*> known_;  // what is recorded
   std::size_t whole_bytes_ = 0;            // of it
 };
+
+/// Called with a constant, its product where it is a block map, and the type of its plaintexts.
+using ConstantVisitor =
+    std::function<void(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type)>;
+/// Visits all constants that the instructions of a plan name, again each time.
+void for_each_constant(const Plan& plan, const PlaintextProvider& provider, const ConstantVisitor& visit);
+/// The type of the plaintexts that a block map multiplies ciphertexts of this scale with.
+ValueType map_factor(ValueType result, double scale);
 
 /// An upper bound on the bytes of the coefficients of all constants of a plan.
 std::size_t all_coefficient_bytes(const Plan& plan, const PlaintextProvider& provider);

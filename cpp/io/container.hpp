@@ -55,6 +55,7 @@ enum class FileKind : std::uint16_t {
   kEvaluationKeys = 5,
   kCiphertexts = 6,
   kPlaintexts = 7,
+  kPrepared = 8,
 };
 inline constexpr std::uint16_t kLargeMajor = 3;  // the version with large heads
 /// Whether a header and as many sections can be written without it.
@@ -181,6 +182,8 @@ class Reader {
   ~Reader();
 
   const std::string& name() const noexcept { return *name_; }
+  /// The open file; -1 for a view of memory.
+  int descriptor() const noexcept { return file_.descriptor(); }
   FileKind kind() const noexcept { return kind_; }
   std::uint16_t minor_version() const noexcept { return minor_; }
   const Hash& parameters() const noexcept { return parameters_; }

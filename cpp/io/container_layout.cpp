@@ -134,6 +134,8 @@ std::string to_string(FileKind kind) {
       return "ciphertexts";
     case FileKind::kPlaintexts:
       return "plaintexts";
+    case FileKind::kPrepared:
+      return "prepared constants";
   }
   throw Error(ErrorKind::kValue, "container: there is no file kind " + std::to_string(static_cast<unsigned>(kind)));
 }

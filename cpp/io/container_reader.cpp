@@ -117,8 +117,8 @@ class HeadCheck {
 
   void check_expected(const Prologue& p, const Expected& expected) const {
     const FileKind kind = static_cast<FileKind>(p.kind);
-    if (kind < FileKind::kPlan || kind > FileKind::kPlaintexts) {
-      fail("the file kind " + std::to_string(p.kind) + " is unknown; this build knows kinds 1 to 7");
+    if (kind < FileKind::kPlan || kind > FileKind::kPrepared) {
+      fail("the file kind " + std::to_string(p.kind) + " is unknown; this build knows kinds 1 to 8");
     }
     if (std::find(expected.kinds.begin(), expected.kinds.end(), kind) == expected.kinds.end()) {
       std::string wanted;

@@ -49,6 +49,8 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::uint8_t> bytes() const noexcept { return {data_, size_}; }
+  /// The open file, for what else the system says of it; -1 for none.
+  int descriptor() const noexcept { return file_.get(); }
   /// Throws lw::Error(kFormat) if the file is no longer as long as it was: pages past its end would be a SIGBUS.
   void check_size() const;
   /// Reads a part of the file by itself, past the mapping; false if the system had to wait for the disk. Throws

@@ -160,6 +160,15 @@ RnsPolys::RnsPolys(const Ring& ring, LimbList limbs, std::uint32_t polys)
       poly_stride_(limbs_->size() * stride_),
       form_(ring.backend().form()) {}
 
+RnsPolys::RnsPolys(const Ring& ring, LimbList limbs, std::shared_ptr<Buffer> read_only, std::size_t first_word)
+    : buffer_(std::move(read_only)),
+      limbs_(std::make_unique<LimbList>(std::move(limbs))),
+      polys_(1),
+      stride_(ring.stride()),
+      poly_stride_(limbs_->size() * stride_),
+      first_(first_word),
+      form_(ring.backend().form()) {}
+
 RnsPolys RnsPolys::prefix(std::size_t count) const {
   RnsPolys view;
   view.buffer_ = buffer_;

@@ -72,13 +72,15 @@ class RnsPolys {
  public:
   RnsPolys() = default;
   RnsPolys(const Ring& ring, LimbList limbs, std::uint32_t polys);
+  /// One polynomial that is there already, from a word of read-only memory on.
+  RnsPolys(const Ring& ring, LimbList limbs, std::shared_ptr<Buffer> read_only, std::size_t first_word);
 
   /// The first `count` limbs of every poly: a view that keeps all of the memory.
   RnsPolys prefix(std::size_t count) const;
   /// Polys [first, first + count): a view that keeps all of the memory.
   RnsPolys part(std::uint32_t first, std::uint32_t count) const;
-  /// Whether no other RnsPolys shares the memory.
-  bool is_sole_owner() const noexcept { return buffer_.use_count() == 1; }
+  /// Whether no other RnsPolys shares the memory, so that it may be written.
+  bool is_sole_owner() const noexcept { return buffer_.use_count() == 1 && !buffer_->is_read_only(); }
 
   const LimbList& limbs() const noexcept { return *limbs_; }
   std::uint32_t polys() const noexcept { return polys_; }

@@ -441,6 +441,7 @@ class FileKind(IntEnum):
     EVALUATION_KEYS = 5
     CIPHERTEXTS = 6
     PLAINTEXTS = 7
+    PREPARED = 8
 
 def vector_sets() -> list[str]: ...
 def blake3(data: Buffer, vectors: str | None = None) -> bytes: ...
@@ -1093,6 +1094,22 @@ class Plan:
     @property
     def num_outputs(self) -> int: ...
 
+class PreparedConstants:
+    @property
+    def num_bytes(self) -> int: ...
+
+def open_prepared(path: _Path, context: Context, plan_id: Buffer, build: str) -> PreparedConstants: ...
+def prepare(
+    path: _Path,
+    context: Context,
+    plan: Plan,
+    constants: Callable[..., npt.ArrayLike],
+    products: Callable[[int], npt.ArrayLike],
+    plan_id: Buffer,
+    build: str,
+    budget_bytes: int,
+) -> int: ...
+
 class Executor:
     def __init__(
         self,
@@ -1103,6 +1120,7 @@ class Executor:
         constant_budget_bytes: int = 2**30,
         products: Callable[[int], npt.ArrayLike] | None = None,
         recordings: tuple[int, int] | None = None,
+        prepared: PreparedConstants | None = None,
     ) -> None: ...
     def run(
         self,

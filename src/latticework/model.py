@@ -37,6 +37,7 @@ from latticework.runtime.events import OnEvent
 from latticework.runtime.exchange.row_batches import Extent, extent_of, in_runs, of_run, put_together
 from latticework.runtime.keys.key_sets import Keys, PublicKeys
 from latticework.runtime.program_names import own_names, program_names_first
+from latticework.runtime.server.prepared import prepare_constants
 from latticework.runtime.server.server import Server
 from latticework.values.inputs.public_numbers import real_array
 
@@ -132,12 +133,13 @@ class Model:
         runs: int = 1,
         device: Places = "cpu",
         threads: int = 0,
+        prepared: str | Path | None = None,
     ) -> Server:
-        """A server for one client's public keys.
+        """A server for one client's public keys; the options are those of `Server`.
 
         raises  SecretKeyError if given a secret key; MissingKeyError if a key of the manifest is not there
         """
-        return Server(self.plan, keys, memory=memory, runs=runs, device=device, threads=threads)
+        return Server(self.plan, keys, memory=memory, runs=runs, device=device, threads=threads, prepared=prepared)
 
     @property
     def scores(self) -> Scores | None:
@@ -332,6 +334,13 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the plan file, which a server needs; the client's part of it can be read too."""
         write_plan(self.plan, Path(path))
+
+    def prepare(self, path: str | Path, *, threads: int = 0) -> None:
+        """Encode the weights and write them to a file for `server(..., prepared=path)` on machines like this one.
+
+        raises  UserError for a program without constants
+        """
+        prepare_constants(self.plan, path, threads=threads)
 
     def export(self, target: str, folder: str | Path) -> list[Path]:
         """Write the plan's program for another library to a folder, and return the files: docs/export.md.

@@ -22,8 +22,8 @@ from latticework.lazy_dataclass import dataclass
 from latticework.models.finetuning import PolynomialFunction, PreparedModule, range_loss, recalibrate
 from latticework.models.finetuning.finding import find_functions
 from latticework.models.finetuning.fine_tune import TuningData, fine_tune, measure_accuracy, split_data
-from latticework.models.finetuning.prepare import FirstFit, prepare_at
-from latticework.models.finetuning.prepare import prepare as prepare_module
+from latticework.models.finetuning.prepare_module import FirstFit, prepare_at
+from latticework.models.finetuning.prepare_module import prepare as prepare_module
 from latticework.models.pytorch.import_pytorch import from_torch
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel

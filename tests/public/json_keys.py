@@ -68,6 +68,7 @@ COMMANDS = (
     f"quote f.py {MORE}",
     "keygen m.lwclient --insecure --add",
     "addkeys m.lwplan keys/evaluation.lwkeys",
+    "prepare m.lwplan",
     "export m.lwplan exported",
     "new circuit project",
     "doctor --folder keys",

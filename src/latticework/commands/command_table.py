@@ -257,6 +257,15 @@ COMMANDS: dict[str, Command] = {
             _file("keys", "evaluation.lwkeys, or its folder; else `keys`.", flags=("--keys", "-k")),
         ),
     ),
+    "prepare": Command(
+        "Encode a plan's constants ahead of runs, to a file that servers of one machine share; never needed.",
+        (
+            _file("plan", "Plan file.", is_argument=True),
+            _output("File to write.", "model.lwprepared"),
+            FORCE,
+            replace(THREADS, group=""),
+        ),
+    ),
     "encrypt": Command(
         "Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key.",
         (
@@ -322,6 +331,10 @@ COMMANDS: dict[str, Command] = {
             CommandOption(
                 "device", "cpu; or GPUs: cuda, cuda:1, cuda:0,1, sycl:gpu, sim.", default="cpu", python="device",
                 group="serving",
+            ),
+            _file(
+                "prepared", "File of `prepare`: encoded constants, in memory once for all servers of a user.",
+                python="prepared", group="serving",
             ),
             _file("profile", "File for what each kernel took: .json for a trace, .csv for a table; printed as well."),
             replace(THREADS, group="serving"),

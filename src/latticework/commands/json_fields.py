@@ -101,6 +101,11 @@ ADDKEYS: Fields = {
     "num_added": "keys that it had not",
     "num_evaluation_keys": "that it holds now",
 }
+PREPARE: Fields = {
+    "prepared": "file",
+    "bytes": "of it",
+    "seconds": "that encoding and writing took",
+}
 ENCRYPT: Fields = {
     "output": "file, or -",
     "bytes": "of it",
@@ -208,6 +213,7 @@ FIELDS: dict[str, Fields] = {
     "inspect": INSPECT,
     "keygen": KEYGEN,
     "addkeys": ADDKEYS,
+    "prepare": PREPARE,
     "encrypt": ENCRYPT,
     "run": RUN,
     "decrypt": DECRYPT,

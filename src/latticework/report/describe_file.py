@@ -35,6 +35,7 @@ _KINDS = {
     _core.FileKind.EVALUATION_KEYS: "evaluation keys (for the server; safe to send)",
     _core.FileKind.CIPHERTEXTS: "ciphertexts (safe to send)",
     _core.FileKind.PLAINTEXTS: "plaintexts (encoded, NOT encrypted)",
+    _core.FileKind.PREPARED: "prepared constants (weights of a plan, encoded for a server, NOT encrypted)",
 }
 _PLAN_SECTIONS = {
     META: "interface", CODE_SECTION: "code", CONSTANTS: "constants", DEBUG: "debug tables", SOURCE: "weights",

@@ -126,8 +126,8 @@ def test_limits_of_the_format():
     assert read_all(container({"x": bytes(65536 - 6)}, []))
     with pytest.raises(ValueError, match="past 2\\^63"):
         _core.ContainerWriter(None, 2, PARAMETERS, {}, [(1, 2**62), (1, 2**62)])
-    with pytest.raises(ValueError, match="no file kind 8"):
-        container(kind=8)
+    with pytest.raises(ValueError, match="no file kind 9"):
+        container(kind=9)
     with pytest.raises(ValueError, match="expected 32 bytes, got 31"):
         _core.write_container(None, 2, bytes(31), {}, [])
 
@@ -192,7 +192,7 @@ def forgeries():
     yield "magic", repaired(data, magic=b"LATTICE\0")
     yield "flags", repaired(data, flags=1)
     yield "reserved", repaired(data, reserved=b"\1" + bytes(31))
-    for kind in (0, 8, 65535):
+    for kind in (0, 9, 65535):
         yield f"kind {kind}", repaired(data, kind=kind)
     for total in (0, 127, len(data) - 1, len(data) + 1, *huge):
         yield f"total {total}", repaired(data, total=total)

@@ -13,7 +13,7 @@ from torch.nn import functional
 from latticework.errors import UserError
 from latticework.ir.location import Loc
 from latticework.lazy_dataclass import dataclass
-from latticework.models.finetuning.prepare import PreparedModule
+from latticework.models.finetuning.prepare_module import PreparedModule
 from latticework.models.finetuning.training import range_loss, recalibrate
 
 HELD_OUT = 5  # one row of so many is held out

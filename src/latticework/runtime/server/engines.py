@@ -6,10 +6,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from latticework.errors import DeviceError, UserError
 from latticework.plan.files.code_file import encode_code
@@ -19,9 +17,10 @@ from latticework.runtime.devices.device import memory_of, name_of
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
 from latticework.runtime.options import ServerPlace
 from latticework.runtime.server.admission import Admission
+from latticework.runtime.server.constant_sources import map_products, slot_vector
+from latticework.runtime.server.prepared import open_prepared
 from latticework.runtime.server.shares import Shares
 from latticework.values.extension import _core
-from latticework.values.packing.packed_constants import MapSums, slot_vectors
 
 AnyKeys = _core.EvaluationKeys | _core.MappedKeys
 Opened = Callable[[ServerPlace, Shares], tuple[_core.Context, AnyKeys]]
@@ -38,10 +37,14 @@ class Engine:
     context: _core.Context
     keys: AnyKeys | None
 
-    def __init__(self, place: ServerPlace, plan: Plan, shares: Shares, opened: Opened) -> None:
-        """opened: a context of the place, and keys: of this context where they stay in their file, else of any."""
+    def __init__(
+        self, place: ServerPlace, plan: Plan, shares: Shares, opened: Opened, prepared: str | Path | None = None
+    ) -> None:
+        """opened: a context of the place, and keys: of this context where they stay in their file, else of any;
+        prepared: a file of encoded constants."""
         self.name, self.is_capped = name_of(place.device), place.is_capped
         self._place, self._plan, self._shares, self._opened = place, plan, shares, opened
+        self._prepared = prepared
         self._opening = threading.Lock()
         self.outstanding = 0
         self._start()
@@ -56,10 +59,11 @@ class Engine:
             self.context,
             _core.Plan(core_parameters(self._plan.chain), encode_code(self._plan)),
             self.keys,
-            partial(_constant, self._plan),  # not of self, so that keys leave memory with the last reference to it
+            partial(slot_vector, self._plan),  # not of self, so that keys leave memory with the last reference to it
             constant_budget_bytes=self._shares.constants,
-            products=partial(_products, self._plan),
+            products=partial(map_products, self._plan),
             recordings=self._shares.recordings,
+            prepared=None if self._prepared is None else open_prepared(self._prepared, self._plan, self.context),
         )
 
     def ready(self) -> None:
@@ -181,13 +185,3 @@ class Engines:
             if len(self.all) == 1:
                 raise
             raise DeviceError(f"{engine.name}: {error.message}", at=error.at) from None
-
-
-def _constant(plan: Plan, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
-    return slot_vectors(plan.constants[number], plan.sources, product)
-
-
-def _products(plan: Plan, number: int) -> npt.NDArray[np.int64]:
-    sums = plan.constants[number]
-    assert isinstance(sums, MapSums)
-    return sums.products.rows

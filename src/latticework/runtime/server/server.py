@@ -42,6 +42,7 @@ from latticework.runtime.server.engines import AnyKeys, Engine, Engines
 from latticework.runtime.server.key_reading import KeyWaits, telling_reads
 from latticework.runtime.server.loop_state import State
 from latticework.runtime.server.members import MembersProgress, check_members, members_at_once, naming
+from latticework.runtime.server.prepared import check_prepared
 from latticework.runtime.server.run_progress import RunProgress
 from latticework.runtime.server.shares import Shares, shares_of_files, shares_of_memory
 from latticework.runtime.server.side_by_side import Check, side_by_side
@@ -66,6 +67,8 @@ class Server:
              and values: `memory` is of the device, and no more of it is used. Or several of one kind, as "cuda:0,1" or
              a list: each holds all of this and has such a budget, and a run goes to the one with the fewest under way
     threads  0: one per core
+    prepared file of `Model.prepare` or `latticework prepare`: encoded weights, which all servers of a user on this
+             machine that are given it hold in memory together, once. Results are the same bytes with and without
     """
 
     @at_caller
@@ -78,6 +81,7 @@ class Server:
         runs: int = 1,
         device: Places = "cpu",
         threads: int = 0,
+        prepared: str | Path | None = None,
     ) -> None:
         _check_keys(plan, keys)
         places, at_once = places_of(device, memory), checked_runs(runs, memory)
@@ -93,7 +97,9 @@ class Server:
             )
             for place in places
         ]
-        self._open(plan, places, shares, threads, lambda context, _: _keys_on(keys.evaluation, context), KeyWaits())
+        self._open(
+            plan, places, shares, threads, lambda context, _: _keys_on(keys.evaluation, context), KeyWaits(), prepared
+        )
 
     def _open(
         self,
@@ -103,6 +109,7 @@ class Server:
         threads: int,
         keys_for: Callable[[_core.Context, Shares], AnyKeys],
         waits: KeyWaits,
+        prepared: str | Path | None,
     ) -> None:
         def open_engine(place: ServerPlace, share: Shares) -> tuple[_core.Context, AnyKeys]:
             context = place.context(plan.chain, threads)
@@ -115,7 +122,8 @@ class Server:
         self._device = names_of([place.device for place in places])
         engines = []
         for place, share in zip(places, shares, strict=True):
-            engine = Engine(place, plan, share, open_engine)
+            check_prepared(prepared, plan, place, share)
+            engine = Engine(place, plan, share, open_engine, prepared)
             if isinstance(engine.keys, _core.MappedKeys):
                 _check_key_memory(plan, engine.executor.key_need, engine.keys.traffic["budget_bytes"])
             assert engine.keys is not None
@@ -141,6 +149,7 @@ class Server:
         runs: int = 1,
         device: Places = "cpu",
         threads: int = 0,
+        prepared: str | Path | None = None,
     ) -> Server:
         """Make a server from a plan file and an evaluation key file (or the folder that holds one).
 
@@ -151,7 +160,7 @@ class Server:
                      bit
         key_memory   an amount such as "2GB": keys stay in their file, and what is in memory of them never exceeds it
         key_readers  threads that read such keys ahead of their use; 0: they are read when they are needed
-        runs         as above
+        runs, prepared  as above
         raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file, or a
                 folder that holds one; UserError, before they are read, for keys larger than the machine's memory, and
                 for a `key_memory` that is too small for some line of the program, which it names
@@ -189,7 +198,7 @@ class Server:
                 ) from None
 
         server = cls.__new__(cls)
-        server._open(program, places, shares, threads, keys_for, waits)
+        server._open(program, places, shares, threads, keys_for, waits, prepared)
         return server
 
     @at_caller

@@ -1,0 +1,79 @@
+"""Constants of a plan that are encoded ahead of runs, in a file that servers of one machine share.
+
+The file is never needed: a server without it encodes the same bytes. It holds words of a backend as they are, so it is
+bound to the plan, the build of the library, the backend and the instruction set (`cpp/exec/prepared_constants.hpp`).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache, partial
+from pathlib import Path
+
+from latticework.errors import BudgetError, UserError
+from latticework.errors.shown import size
+from latticework.plan.files.code_file import encode_code
+from latticework.plan.files.serialise import plan_id
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.schema.schema import Plan
+from latticework.runtime.options import ServerPlace, open_context
+from latticework.runtime.server.constant_sources import map_products, slot_vector
+from latticework.runtime.server.shares import Shares
+from latticework.values.extension import _core
+
+WORKING_BYTES = 2**29  # of constants that stay in memory while a file is written
+
+
+def prepare_constants(plan: Plan, path: str | Path, *, threads: int = 0) -> int:
+    """Encode all constants of a plan and write them to a file, which replaces one that is there; return its bytes.
+
+    raises  UserError for a plan that has none; OSError where there is no room, and then no file
+    """
+    if not plan.constants:
+        raise UserError(f"program {plan.client.name} has no constants, so there is nothing to prepare")
+    core_plan = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+    return _core.prepare(
+        path,
+        open_context(plan.chain, None, threads),
+        core_plan,
+        partial(slot_vector, plan),
+        partial(map_products, plan),
+        plan_id(plan),
+        build_of_core(),
+        WORKING_BYTES,
+    )
+
+
+def check_prepared(path: str | Path | None, plan: Plan, place: ServerPlace, shares: Shares) -> None:
+    """Refuse a file for a device, and one that there is no memory for.
+
+    raises  UserError, BudgetError, OSError
+    """
+    if path is None:
+        return
+    who = f"program {plan.client.name}: prepared={os.fspath(path)!r}"
+    if place.device is not None:
+        raise UserError(
+            f"{who} is for a server on the host, and device={place.device.name!r} encodes by itself: leave it out"
+        )
+    needed = os.stat(path).st_size
+    if needed > shares.constants:
+        raise BudgetError(
+            f"{who} holds {size(needed)} of encoded constants, and this server has {size(shares.constants)} for them: "
+            "give it more with memory=, or leave prepared= out, and it encodes what it needs when it needs it"
+        )
+
+
+def open_prepared(path: str | Path, plan: Plan, context: _core.Context) -> _core.PreparedConstants:
+    """Constants that `prepare_constants` wrote, in memory that processes share, every one verified.
+
+    raises  ParameterMismatchError for those of another plan, build, backend or instruction set; FormatError for a file
+            that is damaged or of another kind; SecurityError for one that another user may write
+    """
+    return _core.open_prepared(path, context, plan_id(plan), build_of_core())
+
+
+@cache
+def build_of_core() -> str:
+    """A name of this build of the core, which another may have to encode otherwise."""
+    return bytes(_core.blake3(Path(_core.__file__).read_bytes())).hex()[:16]

@@ -50,8 +50,7 @@ class Measure:
         most = MOST_TURNS ** min(len(integers), 2)  # of several integers, what is largest is at no end of either
         chosen = [alike[iterations[int(i)]] for i in np.unique(np.linspace(0, len(iterations) - 1, most).round())]
         self.runs = [
-            _Runs(vectors, [samples[i] for i in same], [at for at, i in enumerate(same) if i in telling])
-            for same in chosen
+            _Runs(vectors, samples, same, [at for at, i in enumerate(same) if i in telling]) for same in chosen
         ]
         outputs = range(len(vectors.placed.outputs))
         self.magnitudes = [max(float(np.max(np.abs(run.exact[i]))) for run in self.runs) for i in outputs]
@@ -71,14 +70,18 @@ class Measure:
 class _Runs:
     """Simulations side by side, whose run-time integers are the same.
 
-    telling  numbers of samples that are looked at in any case
+    same     numbers of the samples that have them
+    telling  places in these of samples that are looked at in any case
     """
 
-    def __init__(self, vectors: Vectors, samples: Sequence[Sample], telling: Sequence[int] = ()) -> None:
+    def __init__(
+        self, vectors: Vectors, samples: Sequence[Sample], same: Sequence[int], telling: Sequence[int] = ()
+    ) -> None:
         self.vectors = vectors
-        ranked = affordable_samples(vectors.placed, samples[0], RANKED_SAMPLES)
-        seen = [samples[i] for i in sorted({*choose_evenly(len(samples), ranked), *telling})]
-        outputs = [interpret(vectors.placed, sample) for sample in seen]
+        ranked = affordable_samples(vectors.placed, samples[same[0]], RANKED_SAMPLES)
+        numbers = [same[at] for at in sorted({*choose_evenly(len(same), ranked), *telling})]
+        seen = [samples[number] for number in numbers]
+        outputs = [vectors.sizes.outputs(vectors.placed, samples, number) for number in numbers]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
         slots = vectors.slots // vectors.rows

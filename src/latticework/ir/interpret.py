@@ -206,7 +206,7 @@ class _Interpreter:
 
     def bind(self, values: Sequence[Value], arrays: Sequence[Array]) -> None:
         """Values become known."""
-        for value, array in zip(values, arrays, strict=True):
-            self._arrays[value] = array
-            if self._on_value is not None:
+        self._arrays.update(zip(values, arrays, strict=True))
+        if self._on_value is not None:
+            for value, array in zip(values, arrays, strict=True):
                 self._on_value(value, array)

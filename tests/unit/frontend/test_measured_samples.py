@@ -79,3 +79,8 @@ def test_what_is_known_of_samples_is_not_run_again(monkeypatch: pytest.MonkeyPat
     telling_samples(module, samples, 3, sizes)
     assert len(ran) - begun <= 2  # how often loops turn
     assert telling_samples(module, others, 3, sizes) == telling_samples(module, others, 3)
+    begun = len(ran)
+    for number, sample in enumerate(samples):
+        assert np.array_equal(sizes.outputs(module, samples, number), run(module, sample))
+    assert len(ran) == begun
+    assert np.array_equal(sizes.outputs(module, others, 3), run(module, others[3]))

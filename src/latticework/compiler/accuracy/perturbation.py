@@ -136,7 +136,7 @@ class PerturbedRuns:
 
         def perturbed_value(x: FloatArray) -> FloatArray:
             self._arguments[number].append(np.ravel(x))
-            unit = np.clip(to_unit(np.asarray(x), use.interval), -1.0, 1.0)
+            unit = np.minimum(np.maximum(to_unit(np.asarray(x), use.interval), -1.0), 1.0)
             return np.asarray(use.function.reference(x) + self._amplitudes[number] * self._pattern(unit))
 
         return perturbed_value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ ASSUMED_SAMPLES = 4
 PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the largest run-time integer, that are calibrated with too
 SAMPLES_A_COUNT = 4  # with each of the smaller integers
 MOST_COMBINATIONS = 32  # of several integers
+KEPT_OUTPUTS = 1 << 23  # elements of the outputs of all samples, beyond which none are kept
 MOST_SAMPLES = 4096  # that any module is run on
 REPEATED_VALUES = 1 << 18  # that loops may compute again, over all samples that are run
 LEAST_SAMPLES = 8
@@ -157,12 +159,17 @@ def choose_evenly(total: int, count: int) -> list[int]:
 
 
 class SampleSizes:
-    """The magnitudes of all values in runs of a module on samples, cached for the same module and samples."""
+    """The magnitudes of all values in runs of a module on samples, cached for the same module and samples.
+
+    So are outputs, of which those of the first module and samples that they are asked for are kept.
+    """
 
     def __init__(self) -> None:
         self._asked: tuple[Module, Sequence[Sample]] | None = None
         self._columns: dict[Value, int] = {}
         self._rows: dict[int, npt.NDArray[np.float64]] = {}
+        self._asked_outputs: tuple[Module, Sequence[Sample]] | None = None
+        self._outputs: dict[int, list[Any]] = {}
 
     def of(self, module: Module, samples: Sequence[Sample], number: int) -> dict[Value, float]:
         """The largest number of each value in a sample's run; NaN where there is one."""
@@ -176,12 +183,32 @@ class SampleSizes:
                 if not size <= largest.get(value, -1.0):
                     largest[value] = size
 
-            interpret(module, samples[number], on_value=note)
+            outputs = interpret(module, samples[number], on_value=note)
+            if self._keeps_outputs(module, samples):
+                self._outputs[number] = outputs
             places = [self._columns.setdefault(value, len(self._columns)) for value in largest]
             row = np.full(len(self._columns), -1.0)
             row[places] = list(largest.values())
             self._rows[number] = row
         return dict(zip(self._columns, self._rows[number].tolist(), strict=False))
+
+    def outputs(self, module: Module, samples: Sequence[Sample], number: int) -> list[Any]:
+        """The outputs of a sample's run."""
+        if not self._keeps_outputs(module, samples):
+            return interpret(module, samples[number])
+        if number not in self._outputs:
+            self._outputs[number] = interpret(module, samples[number])
+        return self._outputs[number]
+
+    def _keeps_outputs(self, module: Module, samples: Sequence[Sample]) -> bool:
+        if self._asked_outputs is None:
+            elements = sum(
+                prod(v.type.shape) for v in module.body.terminator.operands if isinstance(v.type, TensorType)
+            )
+            if elements * len(samples) <= KEPT_OUTPUTS:
+                self._asked_outputs = module, samples
+        asked = self._asked_outputs
+        return asked is not None and asked[0] is module and asked[1] is samples
 
 
 def telling_samples(

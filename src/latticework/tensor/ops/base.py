@@ -131,7 +131,10 @@ def tensor_op(
     kinds = dict(attributes or {})
 
     def own(attrs: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: attribute(f"tensor.{name}", attrs, key, kind) for key, kind in kinds.items()}
+        return {
+            key: value if type(value := attrs.get(key)) is kind else attribute(f"tensor.{name}", attrs, key, kind)
+            for key, kind in kinds.items()
+        }
 
     def infer(operands: Sequence[Value], attrs: Mapping[str, Any], regions: Sequence[Any]) -> list[Type]:
         types = [_tensor_type(name, operand) for operand in (operands[:-1] if traits.indexed else operands)]

@@ -156,10 +156,10 @@ def element(item: Any, axis: int, shape: Shape) -> int:
 
 
 def slice_array(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> FloatArray:
-    """The slice in NumPy."""
-    ranges = [np.arange(*bounds) for bounds in zip(starts, stops, steps, strict=True)]
-    taken = np.squeeze(a[np.ix_(*ranges)] if ranges else a, axis=squeezed)
-    return np.expand_dims(taken, new_axes)
+    """The slice in NumPy, as an array of its own; of a stop of -1 None, which takes element 0 too."""
+    bounds = zip(starts, stops, steps, strict=True)
+    taken = a[tuple(slice(start, stop if stop >= 0 else None, step) for start, stop, step in bounds)]
+    return np.expand_dims(np.squeeze(taken.copy(), axis=squeezed), new_axes)
 
 
 def lower(target: Target, a: Operand, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Value:

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import resource
-import sys
 
 import numpy as np
 import pytest
@@ -23,7 +22,18 @@ from latticework.runtime.server.server import Server
 RNG = np.random.default_rng(8)
 DATA = RNG.uniform(-1, 1, (16, 8))
 WEIGHTS = RNG.normal(size=(8, 8)), RNG.normal(size=8), RNG.normal(size=(4, 8))
-HAS_SEALS = sys.platform == "linux"
+
+
+def has_seals():
+    """Whether the system has memory that can be sealed."""
+    try:
+        os.close(os.memfd_create("probe", os.MFD_ALLOW_SEALING))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+SHARES = pytest.mark.skipif(not has_seals(), reason="processes share no memory on this system")
 
 
 @lw.program
@@ -208,7 +218,7 @@ def mappings():
         return [line.split()[4] for line in file if "memfd:latticework-prepared" in line]
 
 
-@pytest.mark.skipif(not HAS_SEALS, reason="memory is shared between processes on Linux")
+@SHARES
 def test_servers_share_one_memory_that_nobody_can_change(network):
     before = set(mappings())
     servers = [network.server() for _ in range(2)]
@@ -225,7 +235,7 @@ def test_servers_share_one_memory_that_nobody_can_change(network):
     assert set(mappings()) == before
 
 
-@pytest.mark.skipif(not HAS_SEALS, reason="memory is shared between processes on Linux")
+@SHARES
 @pytest.mark.parametrize("sealed", [False, True])
 def test_memory_of_the_same_name_is_no_proof(network, no_encoding, sealed):
     """Neither what can still be changed is taken, nor what is something else."""

@@ -86,4 +86,7 @@ def count(made: list[Row]) -> Iterator[Row]:
     """How many keep what."""
     for least, what in ((1, "secret key"), (2, "all evaluation keys"), (3, "client file")):
         number = sum((row.ours or 0) >= least for row in made)
-        yield Row("all", f"keep {what}", "models", number, target=len(made) if least < 3 else None, better="higher")
+        yield Row(
+            "all", f"keep {what}", "models", number, target=len(made) if least < 3 else None, better="higher",
+            checked=all(row.checked for row in made),
+        )  # fmt: skip

@@ -3,7 +3,8 @@
 Shapes, not models: L. P. de Lima Camillo et al., A pan-tissue DNA-methylation epigenetic clock based on deep learning
 (2022: AltumAge, 20318 sites, five layers of 32, SELU, batch norms as affine maps); L. Pion-Tonachini et al., ICLabel
 (2019: a map of the scalp and two curves of 100 points, ten convolutions, 2.9 million weights); W. Wang et al., MiniLM
-(2020: one encoder layer of 384 in 12 heads on 32 tokens). Weights keep what goes into each function near the size of 1.
+(2020: one encoder layer of 384 in 12 heads on 32 tokens). An LSTM is a loop of 64 turns. Weights keep what goes into
+each function near the size of 1.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 SITES, WIDTH, ACTIVATIONS = 20_318, 32, 5
 TOKENS, HIDDEN, HEADS, FEED = 32, 384, 12, 1536
+FEATURES, STATES = 8, 16
 GB = 1 << 30
 
 
@@ -163,6 +165,27 @@ def encoder() -> Options:
     return {"program": layer, "calibrate": rng.normal(size=(4, TOKENS, HIDDEN)), "precision_bits": 4}
 
 
+def recurrent(steps: int) -> Options:
+    """An LSTM, its last state into four numbers."""
+    rng = np.random.default_rng(7)
+    of_input, of_state = ([_dense(rng, into, STATES) for _ in range(4)] for into in (FEATURES, STATES))
+    head, nothing = _dense(rng, STATES, 4)[0], np.zeros(STATES)
+
+    def step(carried: Any, part: Any) -> Any:
+        state, cell = carried
+        gates = [part @ w + bias + state @ u for (w, bias), (u, _) in zip(of_input, of_state, strict=True)]
+        into, forget, out = (lw.sigmoid(gates[number]) for number in (0, 1, 3))
+        cell = forget * cell + into * np.tanh(gates[2])
+        return (out * np.tanh(cell), cell), None
+
+    @lw.program
+    def last(x: lw.Secret[steps, FEATURES]) -> Any:  # type: ignore[valid-type]
+        (state, _), _ = lw.scan(step, (nothing, nothing), x)
+        return state @ head
+
+    return {"program": last, "calibrate": rng.normal(size=(20, steps, FEATURES)), "precision_bits": 6}
+
+
 def _dense(rng: np.random.Generator, into: int, out: int) -> tuple[FloatArray, FloatArray]:
     return rng.normal(scale=into**-0.5, size=(into, out)), rng.normal(scale=0.1, size=out)
 
@@ -187,4 +210,5 @@ CASES: dict[str, Case] = {
     "iclabel": Case(components, 90.0),
     "resnet-20": Case(resnet, 120.0),
     "minilm-layer": Case(encoder, 120.0),
+    "lstm-64": Case(partial(recurrent, 64), 20.0),
 }

@@ -67,10 +67,10 @@ def interpret_together(
     if any(each != indices[0] for each in indices):
         return [interpret(module, inputs, on_value=on_value) for inputs in runs]
     each = [_Interpreter(module.sources, indices[0], on_value) for _ in runs]
-    return _Together(each).run(module.body, arguments) if each else []
+    return _JointRuns(each).run(module.body, arguments) if each else []
 
 
-class _Together:
+class _JointRuns:
     """Runs side by side; the `JointContext` of the semantics of ops for several runs."""
 
     def __init__(self, each: Sequence[_Interpreter]) -> None:

@@ -80,7 +80,7 @@ bool add_diagonal(const double* weights, const double* in, std::int64_t slots, s
 
 namespace {
 
-constexpr std::int64_t kStretch = 64;  // slots that are left out together where their weights are 0
+constexpr std::int64_t kStretch = 64;        // slots that are left out together where their weights are 0
 constexpr std::int64_t kCachedSlots = 1024;  // slots whose sums stay in the nearest cache while all diagonals are added
 
 /// Weights side by side, the inputs that they meet, and where their sums lie.
@@ -90,8 +90,8 @@ struct WeightRun {
 };
 
 /// Appends the stretches of slots from `first` to before `last` that have weights.
-void append_runs(const DiagonalProduct& product, std::int64_t first, std::int64_t last, std::int64_t shift,
-                 bool finite, std::vector<WeightRun>& runs) {
+void append_runs(const DiagonalProduct& product, std::int64_t first, std::int64_t last, std::int64_t shift, bool finite,
+                 std::vector<WeightRun>& runs) {
   std::int64_t end = -1;  // of the last run
   for (std::int64_t begin = first; begin < last; begin += kStretch) {
     const std::int64_t next = std::min(begin + kStretch, last);

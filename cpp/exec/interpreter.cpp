@@ -17,10 +17,29 @@ std::uint64_t now_ns() {
           .count());
 }
 
+/// By register: whether it is read once and last used there.
+std::vector<bool> read_once(const Plan& plan) {
+  std::vector<std::uint32_t> reads(plan.num_registers());
+  std::vector<bool> result(plan.num_registers());
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      for (const Operand& operand : instruction.in) {
+        result[operand.reg] = ++reads[operand.reg] == 1 && operand.last_use;
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<bool> watched(const Plan& plan, const Observers& observers) {
   std::vector<bool> result(plan.num_registers());
   for (const std::uint32_t reg : observers.watch) result[reg] = true;
   return result;
+}
+
+std::vector<bool> without(std::vector<bool> set, const std::vector<std::uint32_t>& members) {
+  for (const std::uint32_t member : members) set[member] = false;
+  return set;
 }
 
 }  // namespace
@@ -36,22 +55,8 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_p
       scheme_(make_scheme(context, observers.tick)),
       registers_(plan.num_registers()),
       is_watched_(watched(plan, observers)),
-      linear_(plan, context.ring().degree(), is_watched_),
-      is_read_once_(plan.num_registers()) {
-  std::vector<std::uint32_t> reads(plan.num_registers());
-  for (const Block& block : plan.blocks()) {
-    for (const Instruction& instruction : block.code) {
-      for (const Operand& operand : instruction.in) ++reads[operand.reg];
-    }
-  }
-  for (const Block& block : plan.blocks()) {
-    for (const Instruction& instruction : block.code) {
-      for (const Operand& operand : instruction.in) {
-        is_read_once_[operand.reg] = reads[operand.reg] == 1 && operand.last_use;
-      }
-    }
-  }
-}
+      is_read_once_(read_once(plan)),
+      linear_(plan, context.ring().degree(), without(is_read_once_, observers.watch)) {}
 
 std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::optional<RunState> from) {
   RegisterValues args;

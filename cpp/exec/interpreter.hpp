@@ -101,8 +101,8 @@ class Interpreter {
   std::optional<RunState> from_;       // until its loop is entered
   bool is_repeating_ = false;          // what is done again before a state is reached
   std::vector<bool> is_watched_;
-  LinearResults linear_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
+  LinearResults linear_;
 };
 
 }  // namespace lw

@@ -41,33 +41,28 @@ bool LinearForm::is_wasteful() const noexcept {
   return own > 1;
 }
 
-LinearResults::LinearResults(const Plan& plan, std::uint32_t ring_degree, const std::vector<bool>& watched)
+LinearResults::LinearResults(const Plan& plan, std::uint32_t ring_degree, const std::vector<bool>& may_wait)
     : terms_(plan.num_registers()), is_kept_(plan.num_registers()) {
-  std::vector<std::uint32_t> reads(plan.num_registers());
+  // A form waits for its reader within a stretch of code without inner blocks: a state saved there holds ciphertexts.
+  std::vector<std::uint32_t> waits_in(plan.num_registers());  // number of the stretch; 0: it does not wait
+  std::uint32_t stretch = 0;
   for (const Block& block : plan.blocks()) {
+    ++stretch;
     for (const Instruction& instruction : block.code) {
-      for (const Operand& operand : instruction.in) ++reads[operand.reg];
-    }
-  }
-  for (const Block& block : plan.blocks()) {
-    std::vector<std::uint32_t> pending;  // forms that nothing has read yet
-    for (const Instruction& instruction : block.code) {
-      if (info(instruction.op).num_blocks() > 0) pending.clear();  // a state that is saved there holds ciphertexts
+      if (info(instruction.op).num_blocks() > 0) ++stretch;
       const LinearRole role = linear_role(instruction, ring_degree);
       if (role == LinearRole::kNone) continue;
       const std::uint32_t out = instruction.out[0];
-      const std::uint32_t count = plan.type(out).count;
-      bool is_alike = true;
+      const auto is_alike = [&](const Operand& operand) {
+        return plan.type(operand.reg).count == plan.type(out).count;
+      };
+      if (!std::all_of(instruction.in.begin(), instruction.in.end(), is_alike)) continue;
+      // It is kept where the one instruction that reads it is such an operation too, and the sum is not too long.
       std::uint32_t terms = 0;
-      for (const Operand& operand : instruction.in) is_alike = is_alike && plan.type(operand.reg).count == count;
-      if (!is_alike) continue;
-      // A form is kept where the one instruction that reads it is such an operation too, and the sum is not too long.
       bool reads_form = false;
       for (const Operand& operand : instruction.in) {
-        const auto found = std::find(pending.begin(), pending.end(), operand.reg);
-        const bool is_form = found != pending.end() && operand.last_use && role != LinearRole::kMultiplies;
+        const bool is_form = waits_in[operand.reg] == stretch && role != LinearRole::kMultiplies;
         if (is_form && terms + terms_[operand.reg] + 1 <= kMostAliasedTerms) {
-          pending.erase(found);
           is_kept_[operand.reg] = true;
           reads_form = true;
           terms += terms_[operand.reg];
@@ -77,7 +72,7 @@ LinearResults::LinearResults(const Plan& plan, std::uint32_t ring_degree, const 
       }
       if (!reads_form && role == LinearRole::kJoins) continue;
       terms_[out] = terms;
-      if (reads[out] == 1 && !watched[out]) pending.push_back(out);
+      if (may_wait[out]) waits_in[out] = stretch;
     }
   }
 }

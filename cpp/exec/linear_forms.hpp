@@ -45,8 +45,8 @@ class LinearForm {
 /// What instructions of a plan do with forms.
 class LinearResults {
  public:
-  /// watched: registers whose values are asked for.
-  LinearResults(const Plan& plan, std::uint32_t ring_degree, const std::vector<bool>& watched);
+  /// may_wait: registers that are read once, and whose values nobody asks for.
+  LinearResults(const Plan& plan, std::uint32_t ring_degree, const std::vector<bool>& may_wait);
 
   /// Whether the result is kept as forms.
   bool is_kept(std::uint32_t reg) const noexcept { return terms_[reg] > 0 && is_kept_[reg]; }

@@ -6,9 +6,9 @@ Between `<!-- options of NAME -->` and `<!-- end -->` command-line.md holds what
 and with --json. With --check nothing is written; exit status 1 if a page says something else.
 """
 
-import argparse
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -97,7 +97,7 @@ def exit_statuses() -> str:
 def written(page: str) -> str:
     """A page with its generated parts as they should be."""
 
-    parts = {
+    parts: dict[str, Callable[[], str]] = {
         "commands": commands,
         "exit statuses": exit_statuses,
         "fields of reports": report_fields,
@@ -114,20 +114,7 @@ def written(page: str) -> str:
     return PART.sub(part, page)
 
 
-def main() -> int:
-    """Write or compare the pages."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    is_check = parser.parse_args().check
-    changed = [page for page in PAGES if written(page.read_text()) != page.read_text()]
-    if is_check:
-        names = ", ".join(page.name for page in changed)
-        print(f"{names} out of date: python tools/write_command_docs.py" if changed else "pages are up to date")
-        return int(bool(changed))
-    for page in changed:
-        page.write_text(written(page.read_text()))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from generated_files import write_or_check
+
+    sys.exit(write_or_check(__doc__, dict.fromkeys(PAGES, written)))

@@ -7,7 +7,6 @@ built. They stand between `# kernels` and `# end of kernels`. With --check nothi
 says something else.
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -59,17 +58,7 @@ def written(stub: str) -> str:
     return PART.sub(lambda found: found[1] + "".join(map(signature, kernels())) + found[3], stub)
 
 
-def main() -> int:
-    """Write the stub, or compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    stub = STUB.read_text()
-    new = written(stub)
-    if parser.parse_args().check:
-        return int(new != stub)
-    STUB.write_text(new)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from generated_files import write_or_check
+
+    sys.exit(write_or_check(__doc__, {STUB: written}))

@@ -6,7 +6,6 @@ Between `<!-- limits -->` and `<!-- end -->` the page holds what `cpp/rlwe/secur
 --check nothing is written; exit status 1 if the page says something else.
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -40,17 +39,7 @@ def written(page: str) -> str:
     return PART.sub(lambda found: found[1] + limits() + found[3], page)
 
 
-def main() -> int:
-    """Write the page, or compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    page = PAGE.read_text()
-    new = written(page)
-    if parser.parse_args().check:
-        return int(new != page)
-    PAGE.write_text(new)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from generated_files import write_or_check
+
+    sys.exit(write_or_check(__doc__, {PAGE: written}))

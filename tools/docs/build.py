@@ -59,8 +59,8 @@ def lay_out(folder: Path) -> None:
     (folder / "index.md").write_text(page_source((ROOT / "README.md").read_text()) + list_pages(parts))
     all_pages = pages()
     (folder / "reference" / "index.md").write_text(index_text(all_pages))
-    for page in all_pages:
-        (folder / "reference" / f"{page.name}.md").write_text(page_text(page))
+    for described in all_pages:
+        (folder / "reference" / f"{described.name}.md").write_text(page_text(described))
 
 
 def report(links: Links) -> int:

@@ -12,6 +12,7 @@ SUITES = {
     "digits": "bench.digits.suite",
     "lenet": "bench.lenet.suite",
     "keys": "bench.keys",
+    "threads": "bench.threads",
     "reading": "bench.reading",
     "rotom": "bench.rotom.suite",
     "coyote": "bench.coyote.suite",

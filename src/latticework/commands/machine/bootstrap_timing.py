@@ -7,6 +7,7 @@ are read from memory once each, and prices are of operations whose operands are 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,9 +84,19 @@ class EncryptedBootstrap:
         self.encoder = _core.Encoder(self.context)
         self.encryptor = _core.Encryptor(self.context, secret)
         self.decryptor = _core.Decryptor(self.context, secret)
-        self.executor = _core.Executor(
-            self.context, _core.Plan(parameters, encode_code(self.plan)), self.keys, _source(self.plan), constant_bytes
-        )
+        self.constant_bytes = constant_bytes
+        self.executor = self._executor()
+
+    def on_threads(self, threads: int) -> EncryptedBootstrap:
+        """Return the same bootstrap with the same keys on so many threads; it encodes matrices of its own."""
+        other = copy(self)
+        other.context = _core.Context(core_parameters(self.chain), self.context.backend, threads)
+        other.executor = other._executor()
+        return other
+
+    def _executor(self) -> _core.Executor:
+        code = _core.Plan(core_parameters(self.chain), encode_code(self.plan))
+        return _core.Executor(self.context, code, self.keys, _source(self.plan), self.constant_bytes)
 
     def encrypt(self, x: Slots) -> _core.Ciphertext:
         """A fresh ciphertext at the floor."""

@@ -8,8 +8,9 @@ from vec_cases import counted, primitives_of
 
 from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan, precision, predict_precision
 from latticework.compiler.expand.coeff_to_slot import butterfly_maps
-from latticework.compiler.expand.eval_mod import expand_eval_mod, exponential_coefficients
+from latticework.compiler.expand.eval_mod import expand_eval_mod
 from latticework.compiler.expand.expand_bootstrap import bootstrap_module
+from latticework.compiler.expand.exponential import exponential_coefficients
 from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.compiler.keys import covering_keys
 from latticework.compiler.options.techniques import ALONE

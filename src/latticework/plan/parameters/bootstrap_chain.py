@@ -135,7 +135,8 @@ def _raised_scales(
     descending = [2.0 ** chosen.eval_scales[0]]
     for modulus in moduli[: len(chosen.eval_scales) - 1]:
         descending.append(next_scale(descending[-1], descending[-1], modulus))
-    _, *later = exponential_scales(circuit, out, moduli[::-1])
+    last, *rest = moduli[::-1]
+    later = exponential_scales(circuit, sine_scales(circuit, out, last)[1], rest)
     raised = raised_scale(circuit, sections.base[0])
     return (*later, *reversed(descending), *([raised] * circuit.cts_levels))
 
@@ -166,18 +167,27 @@ def matching_integers(x: float, y: float, about: int) -> tuple[int, int]:
     return fraction.numerator * times, fraction.denominator * times
 
 
-def exponential_scales(circuit: BootstrapCircuit, out: float, moduli: list[int]) -> list[float]:
-    """Scales of the sine series, and before it of the exponential after each squaring, last to first.
+def sine_scales(circuit: BootstrapCircuit, out: float, modulus: int) -> tuple[float, float]:
+    """Scales of the sine series' value F, and of the E = e^(2 pi i t) that it is made of.
 
-    out     wanted scale of the bootstrapped value
-    moduli  products of the groups above the target level, ascending
-    returns [of the sine series' value F, of e^(2 pi i t), ..., of e^(2 pi i t / 2^doublings)]
+    out      wanted scale of the bootstrapped value
+    modulus  product of the group above the target level
 
     The result is (R / 4 pi i) (F - conj F), F = E (8 - E) / 6: both factors are read into the scales.
     """
-    scales = [out * circuit.ratio / (4 * pi)]
-    scales.append(sqrt(scales[0] * moduli[0] / _SERIES_DIVISOR))
-    for modulus in moduli[1 : 1 + circuit.doublings]:
+    value = out * circuit.ratio / (4 * pi)
+    return value, sqrt(value * modulus / _SERIES_DIVISOR)
+
+
+def exponential_scales(circuit: BootstrapCircuit, wanted: float, moduli: list[int]) -> list[float]:
+    """Scales of the exponential after each squaring, last to first.
+
+    wanted  scale of E = e^(2 pi i t)
+    moduli  products of the groups above the level of E, ascending
+    returns [of E, ..., of e^(2 pi i t / 2^doublings)]
+    """
+    scales = [wanted]
+    for modulus in moduli[: circuit.doublings]:
         scales.append(sqrt(scales[-1] * modulus))
     return scales
 

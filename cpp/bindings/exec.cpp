@@ -167,7 +167,7 @@ std::vector<Input> to_inputs(const nb::list& inputs) {
   return values;
 }
 
-/// A state as Python has it: (loop, iterations, of, {register: [ciphertext, ...]}).
+/// A state as Python has it: (place, iterations, of, {register: [ciphertext, ...]}).
 nb::tuple state_to_python(const std::shared_ptr<const Context>& context, const RunState& state) {
   nb::dict registers;
   for (const auto& [reg, array] : state.registers) {
@@ -175,14 +175,14 @@ nb::tuple state_to_python(const std::shared_ptr<const Context>& context, const R
     for (const Ciphertext& value : array) list.append(PyCiphertext{context, value});
     registers[nb::int_(reg)] = list;
   }
-  return nb::make_tuple(state.loop, state.iterations, state.of, registers);
+  return nb::make_tuple(state.place, state.iterations, state.of, registers);
 }
 
 std::optional<RunState> state_from_python(const nb::object& given) {
   if (given.is_none()) return std::nullopt;
-  const auto [loop, iterations, of, registers] =
+  const auto [place, iterations, of, registers] =
       nb::cast<std::tuple<std::uint32_t, std::int64_t, std::int64_t, nb::dict>>(given);
-  RunState state{loop, iterations, of, {}};
+  RunState state{place, iterations, of, {}};
   for (const auto& [reg, list] : registers) {
     Ciphertexts& array = state.registers[nb::cast<std::uint32_t>(reg)];
     for (const nb::handle item : nb::cast<nb::list>(list)) array.push_back(nb::cast<const PyCiphertext&>(item).value);
@@ -191,7 +191,7 @@ std::optional<RunState> state_from_python(const nb::object& given) {
 }
 
 nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& on_event,
-             std::vector<std::uint32_t> watch, const nb::object& on_watch, const nb::object& on_iteration,
+             std::vector<std::uint32_t> watch, const nb::object& on_watch, const nb::object& on_state,
              const nb::object& from) {
   Observers observers;
   observers.tick = signal_tick();
@@ -208,10 +208,10 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
       on_watch(reg, output_to_python(self.context, value));
     };
   }
-  if (!on_iteration.is_none()) {
-    observers.on_iteration = [&](const RunState& state) {
+  if (!on_state.is_none()) {
+    observers.on_state = [&](const RunState& state) {
       nb::gil_scoped_acquire acquired;
-      on_iteration(state_to_python(self.context, state));
+      on_state(state_to_python(self.context, state));
     };
   }
   std::vector<Input> values = to_inputs(inputs);
@@ -417,14 +417,15 @@ void bind_exec(nb::module_& m) {
            "that is "
            "a block map, and constants(i, row) what that product is multiplied with.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
-           "on_watch"_a.none() = nb::none(), "on_iteration"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
+           "on_watch"_a.none() = nb::none(), "on_state"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
            "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "
            "out. "
            "on_event(op, block, instruction, level, start_ns, end_ns) "
            "after each instruction; on_watch(register, ciphertext or list) for each value of a watched register; "
-           "on_iteration((loop, iterations, of, {register: [ciphertext, ...]})) after each iteration of a loop of the "
-           "body, which is "
-           "a state that a later run of the same inputs may be given to go on from.")
+           "on_state((place, iterations, of, {register: [ciphertext, ...]})) after each iteration of a loop of the "
+           "body, "
+           "and, with 0 of 0 iterations, before some of its instructions: a state that a later run of the same inputs "
+           "may be given to go on from.")
       .def(
           "check", [](const PyExecutor& self, const nb::list& inputs) { self.executor->check(to_inputs(inputs)); },
           "inputs"_a, "Raises what run does before any work.")
@@ -433,9 +434,6 @@ void bind_exec(nb::module_& m) {
            "The inputs of several runs in, the outputs of each out. Up to so many go through the plan together where "
            "keys are in their file, and each window of them is read once for all these. on_event(member, ...) as of "
            "run, on any thread, one at a time. tick() now and then, on the thread that waits: what it raises ends all.")
-      .def_prop_ro(
-          "has_states", [](const PyExecutor& self) { return self.executor->has_states(); },
-          "Whether a run can go on in the middle of a loop.")
       .def_prop_ro("cached_constant_bytes", [](const PyExecutor& self) { return self.plaintexts->cached_bytes(); })
       .def_prop_ro(
           "key_need",

@@ -123,12 +123,15 @@ void Executor::check_watch(const Observers& observers) const {
 
 /// A state comes from a file, so it is held to everything that the interpreter relies on.
 void Executor::check_state(const RunState& state) const {
-  const std::optional<StateOutline> outline = state_outline(*plan_, state.loop);
+  const std::optional<StateOutline> outline = outline_of(*plan_, state);
   if (!outline) {
-    throw Error(ErrorKind::kFormat, "run: the state is between iterations of instruction " +
-                                        std::to_string(state.loop) + ", which is no loop of this plan to go on in");
+    const std::string place = "instruction " + std::to_string(state.place);
+    throw Error(ErrorKind::kFormat, state.iterations == 0
+                                        ? "run: the state is before " + place + ", where no run of this plan goes on"
+                                        : "run: the state is between iterations of " + place +
+                                              ", which is no loop of this plan to go on in");
   }
-  const std::int64_t max_trip = plan_->body().code[state.loop].imm[1];
+  const std::int64_t max_trip = state.iterations == 0 ? 0 : plan_->body().code[state.place].imm[1];
   if (state.iterations < 0 || state.iterations > state.of || state.of > max_trip) {
     throw Error(ErrorKind::kFormat, "run: the state is after iteration " + std::to_string(state.iterations) + " of " +
                                         std::to_string(state.of) + "; the loop has at most " +
@@ -154,13 +157,6 @@ void Executor::check_state(const RunState& state) const {
   }
   if (found != state.registers.size())
     throw Error(ErrorKind::kFormat, "run: the state has registers that are not live");
-}
-
-bool Executor::has_states() const {
-  for (std::size_t i = 0; i < plan_->body().code.size(); ++i) {
-    if (state_outline(*plan_, i)) return true;
-  }
-  return false;
 }
 
 }  // namespace lw

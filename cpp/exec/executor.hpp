@@ -32,7 +32,7 @@ struct Observers {
   std::vector<std::uint32_t> watch;  // cipher registers whose every value goes to on_watch
   std::function<void(std::uint32_t reg, const Ciphertexts& value)> on_watch;
   std::function<void(const RunState& state)>
-      on_iteration;  // after each iteration of a loop of the body that can go on from there
+      on_state;  // after each iteration of a loop of the body that can go on from there, and at some places of the body
 };
 
 /// Callbacks for the reports of a batch. One member at a time computes, on whatever thread.
@@ -68,7 +68,7 @@ class Executor {
   /// count out of bounds, and for a budget of keys that is too small for an instruction. If a run fails or is
   /// cancelled, everything it holds is freed.
   ///
-  /// With a state that an earlier run of the same inputs gave to on_iteration: goes on from there, to the same bytes;
+  /// With a state that an earlier run of the same inputs gave to on_state: goes on from there, to the same bytes;
   /// what is done again on the way is not reported. Throws lw::Error(kFormat) for a state that is none of this plan.
   std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {},
                                std::optional<RunState> from = std::nullopt) const;
@@ -80,8 +80,6 @@ class Executor {
   /// for any of them. If one fails or the batch is cancelled, none has results.
   std::vector<std::vector<Ciphertexts>> run_many(std::vector<std::vector<Input>> members, std::size_t at_once,
                                                  const BatchObservers& observers = {}) const;
-  /// Whether a run can go on in the middle of a loop.
-  bool has_states() const;
   /// The instruction that needs most of them where keys do not stay in memory.
   const KeyNeed& key_need() const noexcept { return key_need_; }
   /// Freed memory that stays on the device for the next run, within the budget of constants.

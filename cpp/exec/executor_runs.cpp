@@ -143,7 +143,7 @@ std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const 
   std::unique_ptr<KeyRun> keys = keys_->start(key_uses(inputs, from), observers.tick);
   Observers paced = observers;
   paced.tick = this->pace(observers.tick);
-  const bool is_watched = observers.on_event || observers.on_watch || observers.on_iteration || from.has_value() ||
+  const bool is_watched = observers.on_event || observers.on_watch || observers.on_state || from.has_value() ||
                           has_unproved(inputs) || context_->ring().device().is_profiled();
   if (!is_watched && keys_->budget_bytes() == SIZE_MAX && recorded_->are_possible()) {
     std::call_once(foreseen_, [this] { plaintexts_->foresee(all_coefficient_bytes(*plan_, *plaintexts_)); });

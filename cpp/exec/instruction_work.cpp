@@ -72,7 +72,7 @@ auto Interpreter::work<Opcode::kFor>(const Instruction& instruction) -> Register
   RegisterValues carried = take(instruction, 1);
   const std::size_t place = place_in_body(plan_, instruction);
   std::optional<StateOutline> outline;
-  if (observers_.on_iteration && !is_repeating_) outline = state_outline(plan_, place);
+  if (observers_.on_state && !is_repeating_) outline = loop_outline(plan_, place);
   std::int64_t first = 0;
   if (from_) {
     if (from_->of != trip) {
@@ -90,7 +90,7 @@ auto Interpreter::work<Opcode::kFor>(const Instruction& instruction) -> Register
     args[0] = i;
     std::move(carried.begin(), carried.end(), std::back_inserter(args));
     carried = run_block(static_cast<std::uint32_t>(instruction.imm[0]), std::move(args));
-    if (outline) report_iteration(*outline, carried, {static_cast<std::uint32_t>(place), i + 1, trip, {}});
+    if (outline) report_state(*outline, carried, {static_cast<std::uint32_t>(place), i + 1, trip, {}});
   }
   return carried;
 }

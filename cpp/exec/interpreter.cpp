@@ -56,7 +56,12 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_p
       registers_(plan.num_registers()),
       is_watched_(watched(plan, observers)),
       is_read_once_(read_once(plan)),
-      linear_(plan, context.ring().degree(), without(is_read_once_, observers.watch)) {}
+      linear_(plan, context.ring().degree(), without(is_read_once_, observers.watch)) {
+  if (!observers.on_state) return;
+  std::vector<bool> is_form(plan.num_registers());
+  for (std::uint32_t reg = 0; reg < is_form.size(); ++reg) is_form[reg] = linear_.is_kept(reg);
+  is_told_ = told_places(plan, is_form);
+}
 
 std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::optional<RunState> from) {
   RegisterValues args;
@@ -75,12 +80,12 @@ std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::option
 
 Interpreter::RegisterValues Interpreter::resume(RegisterValues args, RunState from) {
   const Block& body = plan_.body();
-  const StateOutline outline = *state_outline(plan_, from.loop);
+  const StateOutline outline = *outline_of(plan_, from);
   for (std::size_t i = 0; i < args.size(); ++i) define(body.args[i], std::move(args[i]));
   args.clear();
   for (const std::uint32_t reg : outline.kept) registers_[reg] = std::move(from.registers.at(reg));
   is_repeating_ = true;
-  for (std::uint32_t i = 0; i < from.loop; ++i) {
+  for (std::uint32_t i = 0; i < from.place; ++i) {
     call(observers_.tick);
     if (outline.is_repeated[i]) {
       step(0, i);
@@ -89,9 +94,9 @@ Interpreter::RegisterValues Interpreter::resume(RegisterValues args, RunState fr
     }
   }
   is_repeating_ = false;
-  const std::uint32_t loop = from.loop;
-  from_ = std::move(from);
-  return run_code(0, loop);
+  const std::uint32_t place = from.place;
+  if (from.iterations > 0) from_ = std::move(from);
+  return run_code(0, place);
 }
 
 Interpreter::RegisterValues Interpreter::run_block(std::uint32_t number, RegisterValues args) {
@@ -104,6 +109,9 @@ Interpreter::RegisterValues Interpreter::run_block(std::uint32_t number, Registe
 Interpreter::RegisterValues Interpreter::run_code(std::uint32_t number, std::uint32_t first) {
   const Block& block = plan_.blocks()[number];
   for (std::uint32_t i = first; i + 1 < block.code.size(); ++i) {
+    if (number == 0 && i > first && !is_told_.empty() && is_told_[i]) {
+      report_state(*place_outline(plan_, i), {}, {i, 0, 0, {}});
+    }
     const bool is_reported = observers_.on_event && !is_repeating_;
     const bool is_late = is_reported && clock_ != nullptr;
     const std::uint64_t start_ns = is_reported ? now_ns() : 0;
@@ -196,12 +204,12 @@ Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction)
   return results;
 }
 
-void Interpreter::report_iteration(const StateOutline& outline, const RegisterValues& carried, RunState state) const {
+void Interpreter::report_state(const StateOutline& outline, const RegisterValues& carried, RunState state) const {
   for (std::size_t i = 0; i < carried.size(); ++i) {
     state.registers[outline.carried[i]] = std::get<Ciphertexts>(carried[i]);
   }
   for (const std::uint32_t reg : outline.kept) state.registers[reg] = std::get<Ciphertexts>(registers_[reg]);
-  observers_.on_iteration(state);
+  observers_.on_state(state);
 }
 
 /// A run and what foretells its uses go through the code side by side: that they meet is checked.

@@ -36,8 +36,8 @@ class Interpreter {
   /// Runs the body from a state on.
   RegisterValues resume(RegisterValues args, RunState from);
   RegisterValues execute(const Instruction& instruction);
-  /// The carried values after each iteration go to on_iteration, with what else the rest of the run needs.
-  void report_iteration(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
+  /// What the rest of the run needs goes to on_state: carried values of a loop between two iterations, and registers.
+  void report_state(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
   // What instructions do, in instruction_work.cpp.
   using Work = RegisterValues (Interpreter::*)(const Instruction&);
   /// Carries out an instruction, by opcode; declared for all, and defined for each.
@@ -100,6 +100,7 @@ class Interpreter {
   std::deque<Carried> carried_;        // and not reported yet
   std::optional<RunState> from_;       // until its loop is entered
   bool is_repeating_ = false;          // what is done again before a state is reached
+  std::vector<bool> is_told_;          // of the body's instructions: whether the state before it is
   std::vector<bool> is_watched_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
   LinearResults linear_;

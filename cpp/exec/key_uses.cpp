@@ -64,8 +64,8 @@ PlanKeyUses::PlanKeyUses(const Context& context, const Plan& plan, const Plainte
     if (const std::int64_t* value = std::get_if<std::int64_t>(&inputs[i])) values_[plan.body().args[i]] = *value;
   }
   if (from) {
-    outline_ = state_outline(plan, from->loop);
-    resumed_loop_ = from->loop;
+    outline_ = outline_of(plan, *from);
+    resumed_place_ = from->place;
     first_iteration_ = from->iterations;
   }
   frames_.push_back({0});
@@ -81,7 +81,7 @@ std::optional<KeyUse> PlanKeyUses::next() {
       continue;
     }
     const std::size_t place = frame.place++;
-    if (outline_ && frames_.size() == 1 && place < resumed_loop_ && !outline_->is_repeated[place]) continue;
+    if (outline_ && frames_.size() == 1 && place < resumed_place_ && !outline_->is_repeated[place]) continue;
     if (auto use = use_of(context_, plan_, plaintexts_, instruction)) return use;
     step(instruction);
   }
@@ -119,7 +119,7 @@ void PlanKeyUses::start_loop(const Instruction& instruction) {
   const std::vector<std::uint32_t>& args = plan_.blocks()[block].args;
   const std::int64_t trips = values_[instruction.in[0].reg];
   std::int64_t first = 0;
-  if (outline_ && frames_.size() == 1) {
+  if (outline_ && frames_.size() == 1 && frames_[0].place == resumed_place_ + 1) {
     first = first_iteration_;
     outline_.reset();
   }

@@ -47,9 +47,9 @@ class PlanKeyUses final : public KeyUses {
   const Context& context_;
   const Plan& plan_;
   const PlaintextProvider& plaintexts_;
-  std::optional<StateOutline> outline_;  // until the loop that the run goes on in is entered
-  std::uint32_t resumed_loop_ = 0;
-  std::int64_t first_iteration_ = 0;
+  std::optional<StateOutline> outline_;  // of the state that the run goes on from, until its place is reached
+  std::uint32_t resumed_place_ = 0;
+  std::int64_t first_iteration_ = 0;  // of the loop there
   std::vector<std::int64_t> values_;  // of index registers
   std::vector<Frame> frames_;
 };

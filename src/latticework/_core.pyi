@@ -1128,7 +1128,7 @@ class Executor:
         on_event: Callable[[str, int, int, int, int, int], object] | None = None,
         watch: Sequence[int] = (),
         on_watch: Callable[[int, Ciphertext | list[Ciphertext]], object] | None = None,
-        on_iteration: Callable[[tuple[int, int, int, dict[int, list[Ciphertext]]]], object] | None = None,
+        on_state: Callable[[tuple[int, int, int, dict[int, list[Ciphertext]]]], object] | None = None,
         from_state: tuple[int, int, int, dict[int, list[Ciphertext]]] | None = None,
     ) -> list[Ciphertext | list[Ciphertext]]: ...
     def check(self, inputs: list[Ciphertext | list[Ciphertext] | int]) -> None: ...
@@ -1139,8 +1139,6 @@ class Executor:
         on_event: Callable[[int, str, int, int, int, int, int], object] | None = None,
         tick: Callable[[], object] | None = None,
     ) -> list[list[Ciphertext | list[Ciphertext]]]: ...
-    @property
-    def has_states(self) -> bool: ...
     @property
     def cached_constant_bytes(self) -> int: ...
     @property

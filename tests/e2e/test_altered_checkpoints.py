@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from math import inf
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import latticework as lw
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError, UserError
 from latticework.plan.files.serialise import plan_key
-from latticework.runtime.server.loop_state import state_registers
+from latticework.runtime.server import checkpoint
+from latticework.runtime.server.run_state import loop_registers, place_registers
 
 TURNS = 5
 
@@ -42,7 +44,7 @@ def session(model):
 
 @pytest.fixture(scope="module")
 def written(session, tmp_path_factory):
-    """The checkpoints of a run, by (loop, turns), and its result."""
+    """The checkpoints of a run, by (place, turns), and its result."""
     server, inputs = session
     path, found = tmp_path_factory.mktemp("written") / "run.ckpt", {}
 
@@ -50,9 +52,11 @@ def written(session, tmp_path_factory):
         if path.exists():
             data = path.read_bytes()
             extras = header_of(data)["extras"]
-            found[extras["loop"], extras["turns"]] = data
+            found[extras["place"], extras["turns"]] = data
 
-    whole = server(inputs, checkpoint=lw.Checkpoint(path, keep=True), on_event=keep)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "SHARE", inf)  # at all places
+        whole = server(inputs, checkpoint=lw.Checkpoint(path, keep=True), on_event=keep)
     return found, whole.to_bytes()
 
 
@@ -87,37 +91,50 @@ def outcome(session, path, data):
 
 def middle(written):
     """A checkpoint of the first loop with registers beside what it carries."""
-    return written[0][min(written[0])[0], 3]
+    return written[0][min(loops(written))[0], 3]
+
+
+def loops(written):
+    """Places and turns of checkpoints in loops."""
+    return {place: data for place, data in written[0].items() if place[1]}
+
+
+def between(written):
+    """A checkpoint between two instructions, after the first loop."""
+    places = [place for place, turns in written[0] if not turns]
+    return written[0][min(place for place in places if place > min(loops(written))[0]), 0]
 
 
 def test_states_that_are_unaltered_go_on(session, written, altered, tmp_path):
     found, whole = written
-    assert sorted({turns for _, turns in found})[:3] == [1, 2, 3] and len({loop for loop, _ in found}) == 2
-    for data in (middle(written), found[max(found)[0], 2]):
+    assert sorted({turns for _, turns in found})[:4] == [0, 1, 2, 3] and len({loop for loop, _ in loops(written)}) == 2
+    for data in (middle(written), found[max(loops(written))[0], 2], between(written)):
         assert rebuilt(data, header_of(data)) == data == altered(data)
         assert outcome(session, tmp_path / "run.ckpt", data) == whole
 
 
 def test_the_plan_says_which_registers_the_core_keeps(model, written):
-    loops = {loop for loop, _ in written[0]}
-    for loop, turns in written[0]:
-        extras = header_of(written[0][loop, turns])["extras"]
-        expected = state_registers(model.plan, loop)
+    for place, turns in written[0]:
+        extras = header_of(written[0][place, turns])["extras"]
+        expected = (loop_registers if turns else place_registers)(model.plan, place)
         assert extras["registers"] == [[register, kind.count] for register, kind in expected.items()]
-        assert len(expected) > 2
-    for place in range(-1, len(model.plan.blocks[0].code) + 1):
-        assert (state_registers(model.plan, place) is not None) == (place in loops)
+        assert len(expected) > 2 * bool(turns)
+    of_loops, end = {place for place, _ in loops(written)}, len(model.plan.blocks[0].code)
+    for place in range(-1, end + 1):
+        assert (loop_registers(model.plan, place) is not None) == (place in of_loops)
+    assert all(place_registers(model.plan, place) is None for place in (-1, 0, end))
 
 
-FIELDS = ("checkpoint", "program", "plan", "key_set", "inputs", "integers", "loop", "turns", "of", "registers", "seal")
+FIELDS = ("checkpoint", "program", "plan", "key_set", "inputs", "integers", "place", "turns", "of", "registers", "seal")
 
 
+@pytest.mark.parametrize("where", [middle, between], ids=["in-a-loop", "between"])
 @pytest.mark.parametrize("field", FIELDS)
-def test_every_field_of_another_type_or_range_is_refused(session, written, altered, tmp_path, field):
-    data = middle(written)
+def test_every_field_of_another_type_or_range_is_refused(session, written, altered, tmp_path, field, where):
+    data = where(written)
     right = header_of(data)["extras"][field]
     values = [value for value in ODD if type(value) is not type(right) or value != right]
-    if field == "turns":
+    if field == "turns" and where is middle:
         values = [value for value in values if type(value) is not int or not 1 <= value <= TURNS]  # see below
     refused = Counter()
     for value in values:
@@ -146,13 +163,13 @@ def test_registers_are_exactly_those_of_the_place(session, written, altered, tmp
     ]  # fmt: skip
     for value in wrong:
         assert outcome(session, path, altered(data, registers=value)) is FormatError, value
-    other = header_of(found[max(found)[0], 2])["extras"]
+    other = header_of(found[max(loops(written))[0], 2])["extras"]
     assert outcome(session, path, altered(data, registers=other["registers"])) is FormatError
-    assert outcome(session, path, altered(data, loop=other["loop"])) is FormatError
+    assert outcome(session, path, altered(data, place=other["place"])) is FormatError
     assert outcome(session, path, altered(data, more=1)) is FormatError
 
 
-@pytest.mark.parametrize("turns", [0, -1, TURNS + 1, 2**40])
+@pytest.mark.parametrize("turns", [-1, TURNS + 1, 2**40])
 def test_turns_that_no_checkpoint_is_after_are_refused(session, written, altered, tmp_path, turns):
     server, inputs = session
     (tmp_path / "run.ckpt").write_bytes(altered(middle(written), turns=turns))
@@ -172,6 +189,25 @@ def test_the_trips_are_those_of_this_run(session, written, altered, tmp_path, of
     assert not events  # before any work
 
 
+@pytest.mark.parametrize("turns", [0, 1])
+def test_a_place_that_is_no_loop_or_is_one_is_not_that_of_the_other_kind(session, written, altered, tmp_path, turns):
+    """Neither turns of an instruction between loops, nor a turn 0 with what is held after one, whoever has the plan."""
+    data = (middle if turns == 0 else between)(written)
+    for of in (0, TURNS):
+        assert outcome(session, tmp_path / "run.ckpt", altered(data, turns=turns, of=of)) is FormatError
+
+
+def test_another_place_is_refused_or_of_no_effect(session, written, altered, model, tmp_path):
+    """Registers are written once, so where the same ones are held they hold the same: then the place decides nothing."""
+    place = header_of(between(written))["extras"]["place"]
+    for other in (other for other in range(len(model.plan.blocks[0].code)) if other != place):
+        for is_sealed in (False, True):
+            mutant = altered(between(written), is_sealed=is_sealed, place=other)
+            is_alike = place_registers(model.plan, other) == place_registers(model.plan, place)
+            expected = written[1] if is_sealed and is_alike else FormatError
+            assert outcome(session, tmp_path / "run.ckpt", mutant) == expected
+
+
 @pytest.mark.parametrize("turns", [1, 2, 4])
 def test_another_turn_takes_the_plan_to_write(session, written, altered, tmp_path, turns):
     """Values are of the same kinds after every turn, so the seal alone tells; who has the plan is believed."""
@@ -186,7 +222,7 @@ def test_another_turn_takes_the_plan_to_write(session, written, altered, tmp_pat
 def test_ciphertexts_of_another_turn_are_refused(session, written, tmp_path):
     """A header with the sections of another file."""
     data = middle(written)
-    other = written[0][header_of(data)["extras"]["loop"], 4]
+    other = written[0][header_of(data)["extras"]["place"], 4]
     for first, second in ((data, other), (other, data)):
         assert outcome(session, tmp_path / "run.ckpt", rebuilt(first, header_of(second))) is FormatError
 

@@ -17,6 +17,7 @@ from latticework import _core
 from latticework.cli import app
 from latticework.errors import FormatError, ParameterMismatchError, UserError
 from latticework.plan.files.serialise import plan_id
+from latticework.runtime.server import checkpoint
 from latticework.runtime.server.server import Server
 
 RATE = np.array([0.5, 0.25, 1.5, 1.0])
@@ -170,6 +171,7 @@ def test_what_the_command_refuses(folder, monkeypatch, tmp_path, words, told):
 
 def test_checkpoints_are_as_many_as_asked_for(server, sent, tmp_path, monkeypatch):
     written = []
+    monkeypatch.setattr(checkpoint, "SHARE", 1e-12)  # in loops alone
     save = _core.save_ciphertexts
     monkeypatch.setattr(
         _core, "save_ciphertexts", lambda path, *rest: (path and written.append(rest[2]["turns"])) or save(path, *rest)
@@ -243,16 +245,110 @@ def test_wrong_wishes(given, told):
         lw.Checkpoint(**given)
 
 
-def test_a_program_without_loops_has_no_checkpoints(tmp_path):
-    @lw.program
-    def double(x: lw.Secret[4]):
-        return 2 * x
+@lw.program
+def straight(x: lw.Secret[4], w):
+    """No loop: products, sums and turned values one after the other."""
+    y = x * x + np.roll(x, 1)
+    return (y * np.roll(y, 2) - x) @ w
 
-    model = lw.compile(double, ring_degree=2048, insecure=True, precision_bits=8)
+
+@pytest.fixture(scope="module")
+def alone():
+    """The model of that program, its client, keys and server, and inputs."""
+    model = lw.compile(
+        straight, weights=(np.ones((4, 2)),), calibrate=np.stack([W, X]), ring_degree=1024, insecure=True,
+        precision_bits=8,
+    )  # fmt: skip
     client = model.client()
-    server = model.server(client.keygen().public(), threads=1)
-    told = "program double: checkpoint= is for programs with loops"
-    refused(server, UserError, told, client.encrypt(W), file=tmp_path / "a")
+    keys = client.keygen()
+    return model, client, keys, model.server(keys.public(), threads=1), client.encrypt(X)
+
+
+STRAIGHT_RUN = """
+import os, signal
+import latticework as lw
+from latticework.runtime.server import checkpoint
+
+checkpoint.SHARE = float("inf")  # wherever it is possible
+
+def die(event):
+    if event.done == {at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+server = lw.Server.load("model.lwplan", "public", threads=1)
+server(server.load_encrypted("in.lwct"), checkpoint="run.ckpt", on_event=die)
+"""
+
+
+def test_a_program_without_loops_goes_on_after_a_kill(alone, tmp_path):
+    model, client, keys, server, sent = alone
+    whole, events = server(sent).to_bytes(), []
+    server(sent, on_event=events.append)
+    at, file = events[-1].total // 2, tmp_path / "run.ckpt"
+    model.save(tmp_path / "model.lwplan")
+    keys.public().save(tmp_path / "public")
+    sent.save(tmp_path / "in.lwct")
+    done = subprocess.run([sys.executable, "-c", STRAIGHT_RUN.format(at=at)], cwd=tmp_path, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL and file.exists()
+    left, later = file.read_bytes(), []
+    fresh = client.encrypt(X)
+    refused(server, ParameterMismatchError, "of other encrypted inputs", fresh, file=file)
+    file.write_bytes(left[: len(left) // 2])
+    refused(server, FormatError, "no checkpoint to go on from", sent, file=file)
+    file.write_bytes(left)
+    assert server(sent, checkpoint=file, on_event=later.append).to_bytes() == whole
+    assert at // 2 < later[0].done <= at + 1 and later[-1].done == later[-1].total == events[-1].total
+    assert not file.exists()
+
+
+def test_a_run_stopped_after_a_few_instructions_goes_on_from_there(alone, tmp_path, monkeypatch):
+    """And again from the state that a resumed run wrote."""
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
+    *_, server, sent = alone
+    whole, starts, file = server(sent).to_bytes(), [], tmp_path / "run.ckpt"
+    for steps in (6, 9):
+        for _ in range(100):
+            events = []
+            count = stop_after(steps)
+
+            def listen(event, events=events, count=count):
+                events.append(event.done)
+                count(event)
+
+            try:
+                found = server(sent, checkpoint=file, on_event=listen)
+                break
+            except Stopped:
+                starts.append(events[0])
+        assert found.to_bytes() == whole and not file.exists()
+    assert len(set(starts)) > 4
+
+
+def test_checkpoints_outside_of_loops_take_a_small_part_of_the_time(alone, tmp_path, monkeypatch):
+    """As the clock of the module goes: at most a fiftieth, and none where writing takes longer than there is to lose."""
+    now, written = [0.0], []
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    save = _core.save_ciphertexts
+
+    def slow(path, *rest):
+        if path:
+            now[0] += 0.5
+            written.append(now[0])
+        return save(path, *rest)
+
+    monkeypatch.setattr(_core, "save_ciphertexts", slow)
+    *_, server, sent = alone
+
+    def pass_time(seconds):
+        written.clear()
+        now[0] = 0.0
+        server(sent, checkpoint=tmp_path / "run.ckpt", on_event=lambda event: now.__setitem__(0, now[0] + seconds))
+        return len(written), 0.5 * len(written) / now[0]
+
+    assert pass_time(1e-9) == (0, 0.0)
+    count, share = pass_time(10.0)
+    assert count > 2 and share < 0.05  # sizes differ from place to place
+    assert pass_time(1000.0)[0] > count
 
 
 def test_a_stack_of_runs_has_no_checkpoint(model, keys, server, tmp_path):

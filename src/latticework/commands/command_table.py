@@ -318,7 +318,7 @@ COMMANDS: dict[str, Command] = {
                 group="serving",
             ),
             _file(
-                "checkpoint", "File for what loops have computed; the same command goes on from it.",
+                "checkpoint", "File for what was computed so far; the same command goes on from it.",
                 python="checkpoint", group="saving",
             ),
             _file(

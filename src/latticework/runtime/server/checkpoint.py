@@ -1,8 +1,10 @@
 """Checkpoints of a run: what it has computed so far, in a file from which another run of the same goes on.
 
-A run passes the end of every turn of its outermost loops. What the rest of it needs then (`cpp/exec/run_state.hpp`) is
-written as ciphertexts are, atomically, with what it belongs to: the plan, the key set, the inputs and the run-time
-integers, each by its hash or its number. Nothing in it is secret that is not encrypted.
+A run passes the end of every turn of its outermost loops, and places of the body where little has to be held. What the
+rest of it needs then (`cpp/exec/run_state.hpp`) is written as ciphertexts are, atomically, with what it belongs to: the
+plan, the key set, the inputs and the run-time integers, each by its hash or its number. Nothing in it is secret that is
+not encrypted. Turns are counted, as the user asked; at other places a file is written when that takes a small part of
+the time that it may save.
 
 A file is held to all that the plan and the run say of it: every field, its type and range, which registers there are,
 of how many ciphertexts, and of which level, scale, slots and degree. What is in the ciphertexts, and that they are of
@@ -30,12 +32,14 @@ from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.instructions.type_rules import scales_match
 from latticework.plan.schema.schema import Plan
 from latticework.runtime.exchange.encrypted import Encrypted
-from latticework.runtime.server.loop_state import State, state_registers
 from latticework.runtime.server.run_progress import known_trips
+from latticework.runtime.server.run_state import State, loop_registers, place_registers
 from latticework.values.extension import _core
 
-VERSION = 2  # 1 had no seal
-FIELDS = {"checkpoint", "program", "plan", "key_set", "inputs", "integers", "loop", "turns", "of", "registers", "seal"}
+VERSION = 3  # 1 had no seal, 2 was of loops alone
+FIELDS = {"checkpoint", "program", "plan", "key_set", "inputs", "integers", "place", "turns", "of", "registers", "seal"}
+SHARE = 0.02  # of a run's time that checkpoints outside of loops take
+FIRST_PACE = 1e-8  # seconds a byte that writing takes, until the first was written
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class Checkpoint:
     """The file and frequency of a run's checkpoints: `server(..., checkpoint=Checkpoint("run.ckpt"))`.
 
     path     of the file. One that is there is gone on from, or refused where it is of something else
-    every    turns of an outermost loop between two checkpoints, at least 1
+    every    turns of an outermost loop between two checkpoints, at least 1. Outside of loops a checkpoint is written as
+             soon as that takes no more than a fiftieth of the time since the last one
     seconds  that have to have passed as well since the last one, or since the run began
     keep     whether the file stays when the run is done, for who wants to write the results first and remove it then
     """
@@ -87,7 +92,7 @@ class CheckpointFile:
         self._key = plan_key(plan, "checkpoint")
         self._integers = dict(given.integers)
         self._scales = {c.scale for array in given.tensors.values() for c in array}
-        self._written = time.monotonic()
+        self._written, self._pace = time.monotonic(), FIRST_PACE
 
     def read(self) -> State | None:
         """The state to go on from; None where there is no file.
@@ -103,7 +108,7 @@ class CheckpointFile:
         self._check_version(extras)
         self._check_belongs(extras)
         place = self._place(extras)
-        expected = self._registers(extras, place[0], names)
+        expected = self._registers(extras, place, names)
         with self._telling_of_file():
             values = [reader.read(i) for i in range(len(reader))]
         arrays = iter(values)
@@ -140,14 +145,18 @@ class CheckpointFile:
             raise self._alteration_error("its fields are not those of a checkpoint")
 
     def _place(self, extras: Mapping[str, Any]) -> tuple[int, int, int]:
-        """The loop that the run goes on in, turns of it that are done, and of how many."""
-        loop, turns, of = place = extras["loop"], extras["turns"], extras["of"]
-        for name, value in zip(("loop", "turns", "of"), place, strict=True):
+        """The instruction that the run goes on with, turns of it that are done, and of how many; or 0 of 0."""
+        at, turns, of = place = extras["place"], extras["turns"], extras["of"]
+        for name, value in zip(("place", "turns", "of"), place, strict=True):
             if type(value) is not int:
                 raise self._alteration_error(f"its {name} is {value!r:.40}, which is no whole number")
-        if state_registers(self._plan, loop) is None:
-            raise self._alteration_error(f"instruction {loop} of the plan is no loop to go on in")
-        block, limit = self._plan.blocks[0].code[loop].immediate[:2]
+        if turns == of == 0:
+            if place_registers(self._plan, at) is None:
+                raise self._alteration_error(f"no run of the plan goes on before instruction {at}")
+            return place
+        if loop_registers(self._plan, at) is None:
+            raise self._alteration_error(f"instruction {at} of the plan is no loop to go on in")
+        block, limit = self._plan.blocks[0].code[at].immediate[:2]
         given = [self._integers.get(spec.name) for spec in self._plan.client.inputs]
         trips = known_trips(self._plan, given).get(block)
         if of > limit or (trips is not None and of != trips):
@@ -158,14 +167,18 @@ class CheckpointFile:
             )
         return place
 
-    def _registers(self, extras: Mapping[str, Any], loop: int, names: Sequence[str]) -> dict[int, CipherKind]:
+    def _registers(
+        self, extras: Mapping[str, Any], place: tuple[int, int, int], names: Sequence[str]
+    ) -> dict[int, CipherKind]:
         """The kinds of the registers that it holds, which are those that the rest of the run needs."""
-        expected = state_registers(self._plan, loop)
+        at, turns, _ = place
+        expected = loop_registers(self._plan, at) if turns else place_registers(self._plan, at)
         assert expected is not None
         counts = [[register, kind.count] for register, kind in expected.items()]
         if not _is_same(extras["registers"], counts):
             raise self._alteration_error(
-                f"it does not hold the registers that are needed after a turn of instruction {loop}"
+                f"it does not hold the registers that are needed {'after a turn of' if turns else 'before'} "
+                f"instruction {at}"
             )
         if list(names) != _names({register: kind.count for register, kind in expected.items()}):
             raise self._alteration_error(f"it holds {len(names)} ciphertexts that are not those of its registers")
@@ -185,26 +198,28 @@ class CheckpointFile:
             raise self._mismatch(f"another key set ({value.key_set[:8].hex()})")
 
     def note(self, state: State) -> None:
-        """Note the state after an iteration: writes it if it is time to."""
-        loop, turns, of, registers = state
-        now = time.monotonic()
-        if turns % self._wanted.every or now - self._written < self._wanted.seconds:
+        """Note a state of the run: writes it if it is time to."""
+        place, turns, of, registers = state
+        values = [c for array in registers.values() for c in array]
+        begun, num_bytes = time.monotonic(), sum(value.num_bytes for value in values)
+        least = 0.0 if turns else self._pace * num_bytes / SHARE
+        if turns % self._wanted.every or begun - self._written < max(least, self._wanted.seconds):
             return
         extras: dict[str, Any] = {
             "checkpoint": VERSION,
             "program": self._program,
             **self._belongs,
             "integers": self._integers,
-            "loop": loop,
+            "place": place,
             "turns": turns,
             "of": of,
             "registers": [[reg, len(array)] for reg, array in registers.items()],
         }
-        values = [c for array in registers.values() for c in array]
         extras["seal"] = self._seal(extras, values)
         names = _names({reg: len(array) for reg, array in registers.items()})
         _core.save_ciphertexts(os.fspath(self._path), values, names, extras)
         self._written = time.monotonic()
+        self._pace = (self._written - begun) / max(num_bytes, 1)
 
     def finish(self) -> None:
         """The run is done: the file goes, unless it is to be kept."""

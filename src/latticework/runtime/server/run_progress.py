@@ -54,10 +54,11 @@ class RunProgress:
         self._places, self._turns = [0] * len(plan.blocks), [0] * len(plan.blocks)
         self._refreshed = 0
 
-    def go_on(self, loop: int, turns: int) -> None:
-        """The run begins in a loop of the body, so many turns of which an earlier run did."""
-        self._places[0] = loop
-        inner = self._inner[0][loop]
+    def go_on(self, place: int, turns: int) -> None:
+        """The run begins before an instruction of the body, or in a loop there, so many turns of which are done."""
+        self._places[0] = place
+        self._refreshed = sum(self._bootstraps.get(inner, 0) for inner in self._inner[0][:place] if inner is not None)
+        inner = self._inner[0][place] if turns else None
         if inner is not None:
             self._turns[inner] = turns
 

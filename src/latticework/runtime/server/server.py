@@ -40,10 +40,10 @@ from latticework.runtime.program_names import own_names, program_names_first
 from latticework.runtime.server.checkpoint import Checkpoint, CheckpointFile
 from latticework.runtime.server.engines import AnyKeys, Engine, Engines
 from latticework.runtime.server.key_reading import KeyWaits, telling_reads
-from latticework.runtime.server.loop_state import State
 from latticework.runtime.server.members import MembersProgress, check_members, members_at_once, naming
 from latticework.runtime.server.prepared import check_prepared
 from latticework.runtime.server.run_progress import RunProgress
+from latticework.runtime.server.run_state import State
 from latticework.runtime.server.shares import Shares, shares_of_files, shares_of_memory
 from latticework.runtime.server.side_by_side import Check, side_by_side
 from latticework.values.extension import _core
@@ -219,9 +219,9 @@ class Server:
                     `on_event` or `checkpoint` is given by that name, and `run` takes the option beside it
         on_event    called after every instruction; where keys stay in a file, also in waits for them of more than a
                     second, and at the end of a run with what it read
-        checkpoint  a file, or a `Checkpoint`, which says how often: after a turn of an outermost loop it holds what is
-                    computed so far, and is gone when the run is done. Where it is there, because a run before was
-                    stopped, this one goes on from it, and returns the same bytes as one that was not
+        checkpoint  a file, or a `Checkpoint`, which says how often: now and then, and after a turn of an outermost
+                    loop, it holds what is computed so far, and is gone when the run is done. Where it is there, because
+                    a run before was stopped, this one goes on from it, and returns the same bytes as one that was not
         raises      before any work for inputs of another program, parameters or key set, missing ones, and ones that
                     are given twice; for a checkpoint that is damaged or of anything else than this run
         """
@@ -248,15 +248,17 @@ class Server:
             return self._collect_outputs(given, self._run_all(arguments, [given.device] * runs, on_event))
         outputs = []
         with self._engines.share([given.device]) as [(engine, _)], self._engines.naming(engine):
-            file = None if checkpoint is None else self._checkpoint(checkpoint, given, engine.context)
+            file = None
+            if checkpoint is not None:
+                file = CheckpointFile(checkpoint, self.plan, bytes(self._key_set), given, engine.context)
             state = None if file is None else file.read()
-            on_turn = None if file is None else file.note
+            on_state = None if file is None else file.note
             tell, tell_value = engine.admission.reporting(on_event), engine.admission.reporting(on_watch)
             for run, values in enumerate(arguments):
                 with engine.admission.runs(), telling_reads(tell, engine.key_traffic, self._waits) as told:
                     here = engine.here(values)
                     listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
-                    found = engine.executor.run(here, listener, list(watch), tell_value, on_turn, state)
+                    found = engine.executor.run(here, listener, list(watch), tell_value, on_state, state)
                     outputs.append(engine.release_outputs(found, given.device))
         if file is not None:
             file.finish()
@@ -404,14 +406,6 @@ class Server:
         return Encrypted(
             OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds, given.device, given.clipped
         )
-
-    def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted, context: _core.Context) -> CheckpointFile:
-        if not self._engines.all[0].executor.has_states:
-            raise UserError(
-                f"program {self.plan.client.name}: checkpoint= is for programs with loops, this one has none, or its "
-                "bodies were copied: leave it out"
-            )
-        return CheckpointFile(wanted, self.plan, bytes(self._key_set), given, context)
 
     @at_caller
     def inputs(self, /, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:

@@ -26,6 +26,23 @@ Track track_from(const nb::dict& dict) {
   return {nb::cast<Groups>(dict["groups"]), nb::cast<std::vector<double>>(dict["scales"])};
 }
 
+Gadget gadget_from(const nb::dict& dict) {
+  return {nb::cast<std::size_t>(dict["limbs"]), nb::cast<std::size_t>(dict["num_special"]),
+          nb::cast<Groups>(dict["digits"])};
+}
+
+nb::list gadgets_of(const Parameters& parameters) {
+  nb::list list;
+  for (const Gadget& gadget : parameters.fields().gadgets) {
+    nb::dict dict;
+    dict["limbs"] = gadget.limbs;
+    dict["num_special"] = gadget.num_special;
+    dict["digits"] = nb::cast(gadget.digits);
+    list.append(dict);
+  }
+  return list;
+}
+
 nb::list tracks_of(const Parameters& parameters) {
   nb::list list;
   for (const Track& track : parameters.fields().tracks) {
@@ -40,10 +57,13 @@ nb::list tracks_of(const Parameters& parameters) {
 void init_parameters(Parameters* self, std::uint32_t ring_degree, std::vector<std::uint64_t> q,
                      std::vector<std::uint64_t> p, Groups digits, const std::vector<nb::dict>& tracks,
                      std::string secret, std::uint32_t security_bits, bool insecure, std::uint64_t plain_modulus,
-                     std::uint32_t secret_weight) {
+                     std::uint32_t secret_weight, std::vector<std::uint64_t> low_p,
+                     const std::vector<nb::dict>& gadgets) {
   ParameterFields fields{ring_degree,       std::move(q),  std::move(p), std::move(digits), {},
-                         std::move(secret), security_bits, insecure,     plain_modulus,     secret_weight};
+                         std::move(secret), security_bits, insecure,     plain_modulus,     secret_weight,
+                         std::move(low_p)};
   for (const nb::dict& track : tracks) fields.tracks.push_back(track_from(track));
+  for (const nb::dict& gadget : gadgets) fields.gadgets.push_back(gadget_from(gadget));
   new (self) Parameters(std::move(fields));
 }
 
@@ -207,7 +227,7 @@ void bind_parameters(nb::module_& m) {
   nb::class_<Parameters>(m, "Parameters", "The public description of an RLWE instance; immutable.")
       .def("__init__", &init_parameters, "ring_degree"_a, "q"_a, "p"_a, "digits"_a, "tracks"_a, "secret"_a = "ternary",
            "security_bits"_a = 128, "insecure"_a = false, "plain_modulus"_a = 0, "secret_weight"_a = 0,
-           "plain_modulus 0: CKKS.")
+           "low_p"_a = std::vector<std::uint64_t>(), "gadgets"_a = std::vector<nb::dict>(), "plain_modulus 0: CKKS.")
       .def_static(
           "from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
       .def("to_cbor", [](const Parameters& self) { return to_bytes(self.to_cbor()); })
@@ -217,6 +237,8 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("p", [](const Parameters& self) { return self.fields().p; })
       .def_prop_ro("digits", [](const Parameters& self) { return self.fields().digits; })
       .def_prop_ro("tracks", &tracks_of)
+      .def_prop_ro("low_p", [](const Parameters& self) { return self.fields().low_p; })
+      .def_prop_ro("gadgets", &gadgets_of, "How keys of lower levels are cut: limbs, num_special and digits of each.")
       .def_prop_ro("secret", [](const Parameters& self) { return self.fields().secret; })
       .def_prop_ro("security_bits", [](const Parameters& self) { return self.fields().security_bits; })
       .def_prop_ro("insecure", &Parameters::insecure)
@@ -245,8 +267,8 @@ void bind_parameters(nb::module_& m) {
       .def("__hash__", [](const Parameters& self) { return nb::hash(to_bytes(self.fingerprint())); })
       .def("__repr__", [](const Parameters& self) {
         return "Parameters(" + short_hex(self.fingerprint()) + ", ring_degree=" + std::to_string(self.ring_degree()) +
-               ", " + std::to_string(self.num_q()) + "+" + std::to_string(self.num_p()) + " primes" +
-               (self.insecure() ? ", INSECURE)" : ")");
+               ", " + std::to_string(self.num_q()) + "+" + std::to_string(self.num_p() + self.fields().low_p.size()) +
+               " primes" + (self.insecure() ? ", INSECURE)" : ")");
       });
   m.def(
       "security_table", [] { return table_dict(kSecurityTable, &max_log2_modulus); },

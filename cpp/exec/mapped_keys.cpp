@@ -91,9 +91,6 @@ class MappedUse final : public SwitchKeys {
   const KeySpec& spec(std::size_t k) const override { return file_.spec(keys_[k]); }
   const KeySetId& id() const override { return file_.id(); }
   void check(const Context&, const std::string&) const override {}  // limbs are made for the context of the run
-  bool covers(std::size_t k, std::span<const std::uint16_t> q_limbs) const override {
-    return !find_runs(views_[k]->limbs, q_limbs).empty();
-  }
   std::unique_ptr<KeyPass> read(std::span<const std::size_t> which, std::span<const std::uint32_t> digits,
                                 const LimbList& limbs) const override {
     if (which.empty()) return HeldKeys(std::vector<const EvaluationKey*>()).read(which, digits, limbs);

@@ -142,6 +142,9 @@ class TypeRule {
   ValueType dropped(const ValueType& stated) const {
     require_downward(stated.level, true);
     ValueType type = in(0);
+    const Parameters& parameters = plan_.parameters();
+    require(type.basis == Basis::kQ || parameters.serves(type.level, stated.level),
+            to_string(stated.level) + " has other special primes than " + to_string(type.level));
     type.level = stated.level;
     return type;
   }
@@ -297,8 +300,7 @@ class TypeRule {
   void require_key_at(std::size_t operand, KeyKind kind, Level level) const {
     const KeySpec& spec = plan_.keys()[in(operand).key];
     require(spec.kind == kind, std::string("needs a ") + kind_name(kind) + " key");
-    const LimbList held = plan_.parameters().basis(spec.level), wanted = plan_.parameters().basis(level);
-    require(!find_runs(held, wanted).empty(),
+    require(plan_.parameters().serves(spec.level, level),
             "the key reaches " + to_string(spec.level) + ", it is needed at " + to_string(level));
   }
 

@@ -93,9 +93,6 @@ class SharedKeys::MemberUse final : public SwitchKeys {
   const KeySpec& spec(std::size_t k) const override { return use_.keys[k]; }
   const KeySetId& id() const override { return shared_.provider_.id(); }
   void check(const Context&, const std::string&) const override {}  // those of the run are, when it has come to them
-  bool covers(std::size_t, std::span<const std::uint16_t> q_limbs) const override {
-    return !find_runs(shared_.context_.limbs(use_.level, Basis::kQ), q_limbs).empty();
-  }
 
   /// Who comes to a pass first begins it. None is a pass ahead of what another has begun: at windows they meet.
   std::unique_ptr<KeyPass> read(std::span<const std::size_t> which, std::span<const std::uint32_t> digits,

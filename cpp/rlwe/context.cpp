@@ -48,8 +48,8 @@ std::shared_ptr<const RnsPolys> move_to_context(const Context& from, std::shared
 LimbList Context::limbs(Level level, Basis basis) const {
   parameters_->require_level(level);
   if (basis == Basis::kQ) return parameters_->basis(level);
-  LimbList limbs = parameters_->all_p();
   const LimbList q = parameters_->basis(level);
+  LimbList limbs = parameters_->special(q);
   limbs.insert(limbs.end(), q.begin(), q.end());
   return limbs;
 }

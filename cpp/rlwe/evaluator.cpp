@@ -250,6 +250,11 @@ Ciphertext Evaluator::weighted_sum(std::vector<WeightedCiphertext> terms, double
 Ciphertext Evaluator::drop_level(const Ciphertext& x, Level to) const {
   require_own(x, "drop_level");
   require_downward(x.level, to, context_.parameters(), "drop_level");
+  if (x.basis == Basis::kQP && !context_.parameters().serves(x.level, to)) {
+    fail(ErrorKind::kLevel, "drop_level",
+         "values over QP have other special primes at " + to_string(to) + " than at " + to_string(x.level) +
+             "; mod_down first");
+  }
   // Limb numbers ascend along a track, after the P limbs if there are any: a lower level is a prefix.
   Ciphertext result = with_residues(x, x.residues->prefix(context_.limbs(to, x.basis).size()));
   result.level = to;

@@ -28,7 +28,7 @@ void Evaluator::require_keys(const Ciphertext& x, const SwitchKeys& keys, KeyKin
       fail(ErrorKind::kMissingKey, op,
            std::string("needs a ") + kind_name(kind) + " key, got the " + describe(spec, context_.degree()));
     }
-    if (!keys.covers(k, context_.parameters().basis(level))) {
+    if (!context_.parameters().serves(spec.level, level)) {
       throw Error(ErrorKind::kMissingKey, describe(spec, context_.degree()) + " reaches " + to_string(spec.level) +
                                               "; " + op + " needs it at " + to_string(level));
     }
@@ -49,7 +49,7 @@ Ciphertext Evaluator::extend(const Ciphertext& x) const {
   require_basis(x, Basis::kQ, "extend");
   const Ring& ring = context_.ring();
   const LimbList& q = x.residues->limbs();
-  const LimbList special = context_.parameters().all_p();
+  const LimbList special = context_.parameters().special(q);
   RnsPolys out(ring, context_.limbs(x.level, Basis::kQP), x.residues->polys());
   ring.kernels().zero(ring.queue(), out.view(0, out.polys(), 0, special.size()));
   ring.kernels().mul_scalar(ring.queue(), out.view(0, out.polys(), special.size(), q.size()), x.residues->view(),
@@ -172,7 +172,7 @@ Ciphertext Evaluator::to_sparse(const Ciphertext& x, const SwitchKeys& key) cons
              "; only level 0 of track 0 may be under the sparse secret: drop_level it first");
   }
   require_key(x, key, KeyKind::kToSparse, x.level, op);
-  const SwitchOperand operand(context_, x, special_limbs(KeyKind::kToSparse, context_.parameters()));
+  const SwitchOperand operand(context_, x, special_limbs(key.spec(0), context_.parameters()));
   const RnsPolys product = std::move(key_switch(context_, operand, key, tick_)[0]);
   Ciphertext result = with_residues(x, lw::mod_down(context_.ring(), product, x.residues->limbs()));
   result.key_set = key.id();
@@ -190,7 +190,7 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& x, const SwitchKeys& key, Leve
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
   const LimbList limbs = context_.limbs(level, Basis::kQP);
-  const std::size_t num_p = context_.parameters().num_p(), num_q = limbs.size() - num_p;
+  const std::size_t num_q = context_.parameters().basis(level).size(), num_p = limbs.size() - num_q;
   const RnsPolys coefficients = decompose(ring, x.residues->view());
   RnsPolys raised(ring, limbs, 2);
   kernels.base_convert(ring.queue(), raised.view(), coefficients.view(),

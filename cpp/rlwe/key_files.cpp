@@ -211,11 +211,10 @@ EvaluationKeyFile::EvaluationKeyFile(const Source& source, const Context& contex
 
 std::optional<std::size_t> EvaluationKeyFile::find(const KeySpec& spec) const {
   const Parameters& parameters = context_.parameters();
-  const LimbList wanted = parameters.basis(spec.level);
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const StoredKey& key = keys_[i];
     if (key.spec.kind != spec.kind || key.spec.galois_element != spec.galois_element) continue;
-    if (!find_runs(key.shape.limbs, wanted).empty()) return i;
+    if (parameters.serves(key.spec.level, spec.level)) return i;
   }
   return std::nullopt;
 }
@@ -223,8 +222,7 @@ std::optional<std::size_t> EvaluationKeyFile::find(const KeySpec& spec) const {
 KeyShape EvaluationKeyFile::shape_at(std::size_t i, Level level) const {
   const Parameters& parameters = context_.parameters();
   parameters.require_level(level);
-  KeyShape part = keys_.at(i).shape.within(parameters.basis(level), parameters);
-  if (!part.digits.empty()) return part;
+  if (parameters.serves(spec(i).level, level)) return keys_.at(i).shape.within(parameters.basis(level), parameters);
   throw Error(ErrorKind::kLevel, reader_.name() + ": the " + describe(spec(i), parameters.ring_degree()) + " is for " +
                                      to_string(spec(i).level) + " and does not cover " + to_string(level));
 }

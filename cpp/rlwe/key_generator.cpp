@@ -33,7 +33,7 @@ SecretPolys scaled_payload(const Context& context, const SecretKey& secret, cons
   SecretPolys payload = (spec.kind == KeyKind::kToDense ? sparse : secret).ntt(ring, q);
   if (spec.kind == KeyKind::kRelin) ring.kernels().mul(ring.queue(), payload->view(), payload->view(), payload->view());
   ring.kernels().mul_scalar(ring.queue(), payload->view(), payload->view(),
-                            ring.product_mod(special_limbs(spec.kind, context.parameters()), q));
+                            ring.product_mod(special_limbs(spec, context.parameters()), q));
   return payload;
 }
 

@@ -98,10 +98,11 @@ void SwitchOperand::cut(const Context& context, ConstLimbView ntt) {
 
 SwitchOperand::SwitchOperand(const Context& context, const Digits& digits)
     : limbs_(digits.extended->limbs()),
-      num_special_(context.parameters().num_p()),
+      num_special_(limbs_.size() - digits.source.residues->limbs().size()),
       parts_(digit_parts(context.parameters(), digits.source.residues->limbs())),
       rest_(digits.source.residues->view(0, digits.source.degree(), 0, digits.source.residues->limbs().size())),
-      special_product_(context.ring().product_mod(context.parameters().all_p(), digits.source.residues->limbs())) {
+      special_product_(
+          context.ring().product_mod(std::span(limbs_).first(num_special_), digits.source.residues->limbs())) {
   for (std::uint32_t d = 0; d < parts_.size(); ++d) {
     const ConstLimbView residues = digits.extended->view(d, 1, 0, limbs_.size());
     digits_.push_back({residues, residues, nullptr});
@@ -111,11 +112,11 @@ SwitchOperand::SwitchOperand(const Context& context, const Digits& digits)
 
 SwitchOperand::SwitchOperand(const Context& context, const LimbList& limbs, ConstLimbView extended, ConstLimbView rest)
     : limbs_(limbs),
-      num_special_(context.parameters().num_p()),
+      num_special_(limbs_.size() - rest.limbs.size()),
       numbers_{0},
       digits_{{extended, extended, nullptr}},
       rest_(rest),
-      special_product_(context.ring().product_mod(context.parameters().all_p(), rest.limbs)) {}
+      special_product_(context.ring().product_mod(std::span(limbs_).first(num_special_), rest.limbs)) {}
 
 SwitchSource SwitchOperand::source() const noexcept {
   return {limbs_, num_special_, digits_, rest_ ? &*rest_ : nullptr, special_product_};
@@ -124,8 +125,8 @@ SwitchSource SwitchOperand::source() const noexcept {
 RnsPolys extend_digits(const Context& context, const Ciphertext& x, const Tick& tick) {
   const Ring& ring = context.ring();
   const LimbList& q = x.residues->limbs();
-  const LimbList limbs = join_limbs(context.parameters().all_p(), q);
-  const std::size_t num_p = context.parameters().num_p();
+  const LimbList limbs = join_limbs(context.parameters().special(q), q);
+  const std::size_t num_p = limbs.size() - q.size();
   const std::vector<DigitPart> parts = digit_parts(context.parameters(), q);
   const RnsPolys coefficients = decompose(ring, x.residues->view(x.degree(), 1, 0, q.size()));
   RnsPolys out(ring, limbs, static_cast<std::uint32_t>(parts.size()));

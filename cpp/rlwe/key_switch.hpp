@@ -20,7 +20,7 @@ class SwitchOperand {
                       decompose(context.ring(), x.residues->view(x.degree(), 1, 0, x.residues->limbs().size())),
                       x.residues->view(0, x.degree(), 0, x.residues->limbs().size()), special) {}
   SwitchOperand(const Context& context, const Ciphertext& x)
-      : SwitchOperand(context, x, context.parameters().all_p()) {}
+      : SwitchOperand(context, x, context.parameters().special(x.residues->limbs())) {}
   /// A polynomial in both forms and the polys that are not switched, over the same Q limbs.
   SwitchOperand(const Context& context, ConstLimbView ntt, RnsPolys coefficients, ConstLimbView rest,
                 const LimbList& special);

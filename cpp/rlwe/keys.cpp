@@ -57,16 +57,15 @@ void check_spec(const KeySpec& spec, const Parameters& parameters) {
   }
 }
 
-LimbList special_limbs(KeyKind kind, const Parameters& parameters) {
-  LimbList limbs = parameters.all_p();
-  if (kind == KeyKind::kToSparse) limbs.resize(1);
+LimbList special_limbs(const KeySpec& spec, const Parameters& parameters) {
+  LimbList limbs = parameters.special(parameters.basis(spec.level));
+  if (spec.kind == KeyKind::kToSparse) limbs.resize(1);
   return limbs;
 }
 
 LimbList public_key_limbs(const Parameters& parameters) {
-  const LimbList p = parameters.all_p();
   LimbList limbs = parameters.all_q();
-  if (!p.empty()) limbs.insert(limbs.begin(), p[0]);
+  limbs.insert(limbs.begin(), static_cast<std::uint16_t>(parameters.num_q()));
   return limbs;
 }
 
@@ -90,7 +89,7 @@ bool can_be_drawn(std::span<const std::int8_t> secret, const Parameters& paramet
 
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs) {
   std::vector<DigitPart> parts;
-  const std::vector<LimbList>& digits = parameters.fields().digits;
+  const std::vector<LimbList>& digits = parameters.gadget(q_limbs).digits;
   for (std::uint32_t d = 0; d < digits.size(); ++d) {
     LimbList common;
     std::set_intersection(digits[d].begin(), digits[d].end(), q_limbs.begin(), q_limbs.end(),
@@ -106,7 +105,6 @@ KeyShape KeyShape::within(std::span<const std::uint16_t> q_limbs, const Paramete
     if (limb >= parameters.num_q()) part.limbs.push_back(limb);
   }
   part.limbs.insert(part.limbs.end(), q_limbs.begin(), q_limbs.end());
-  if (find_runs(limbs, part.limbs).empty()) return {};
   for (const DigitPart& digit : digits) {
     LimbList common;
     std::set_intersection(digit.limbs.begin(), digit.limbs.end(), q_limbs.begin(), q_limbs.end(),
@@ -123,7 +121,7 @@ std::vector<std::uint32_t> KeyShape::digit_numbers() const {
 }
 
 KeyShape key_shape(const KeySpec& spec, const Parameters& parameters) {
-  KeyShape shape{special_limbs(spec.kind, parameters), {}};
+  KeyShape shape{special_limbs(spec, parameters), {}};
   const LimbList q = parameters.basis(spec.level);
   shape.limbs.insert(shape.limbs.end(), q.begin(), q.end());
   if (spec.kind == KeyKind::kToDense) {
@@ -145,10 +143,9 @@ bool EvaluationKeys::is_unproved() const noexcept {
 }
 
 std::shared_ptr<const EvaluationKey> EvaluationKeys::find(const KeySpec& spec, const Parameters& parameters) const {
-  const LimbList wanted = parameters.basis(spec.level);
   for (const auto& key : keys_) {
     if (key->spec.kind != spec.kind || key->spec.galois_element != spec.galois_element) continue;
-    if (!find_runs(key->b->limbs(), wanted).empty()) return key;
+    if (parameters.serves(key->spec.level, spec.level)) return key;
   }
   return nullptr;
 }

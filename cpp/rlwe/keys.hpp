@@ -28,7 +28,7 @@ KeyKind to_kind(std::string_view name);
 struct KeySpec {
   KeyKind kind = KeyKind::kRelin;
   std::uint64_t galois_element = 0;  // 0 for all but galois keys
-  Level level;                       // its highest level; it serves any basis that lies within
+  Level level;                       // its highest level; it serves those that Parameters::serves says
   bool operator==(const KeySpec&) const = default;
 };
 
@@ -37,8 +37,8 @@ std::string describe(const KeySpec& spec, std::uint32_t ring_degree);
 /// Throws lw::Error(kValue) unless the element is odd, > 1 and < 2N (or 0 for all but galois keys), kLevel unless the
 /// level exists, and is level 0 of track 0 for a key to the sparse secret.
 void check_spec(const KeySpec& spec, const Parameters& parameters);
-/// Special limbs of a key: all, but for a key to the sparse secret the first one only.
-LimbList special_limbs(KeyKind kind, const Parameters& parameters);
+/// Special limbs of a key: those of its level, but for a key to the sparse secret the first one only.
+LimbList special_limbs(const KeySpec& spec, const Parameters& parameters);
 
 /// A secret with the distribution of its parameters. Coefficients stay in wiped, locked memory; NTT forms are made on
 /// demand and wiped too.
@@ -72,10 +72,10 @@ LimbList public_key_limbs(const Parameters& parameters);
 
 /// The part of a digit that lies in some basis.
 struct DigitPart {
-  std::uint32_t number;  // its place in Parameters::digits
+  std::uint32_t number;  // its place in the gadget
   LimbList limbs;
 };
-/// Digits that meet `q_limbs` (ascending), cut to them.
+/// Digits of the gadget of a level's Q limbs (ascending), cut to them.
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs);
 
 /// The limbs of a key: [digit][limbs], P limbs first. The limbs of a digit are those that carry its payload.
@@ -83,7 +83,7 @@ struct KeyShape {
   LimbList limbs;
   std::vector<DigitPart> digits;
 
-  /// The part of it that serves `q_limbs`, with all its P limbs; no digits if it does not hold all of them.
+  /// The part of it that serves `q_limbs`, with all its P limbs.
   KeyShape within(std::span<const std::uint16_t> q_limbs, const Parameters& parameters) const;
   std::vector<std::uint32_t> digit_numbers() const;
 };
@@ -119,7 +119,7 @@ class EvaluationKeys {
   std::size_t num_bytes() const noexcept;
   /// Whether one of them is.
   bool is_unproved() const noexcept;
-  /// A key of this kind and element that covers the basis of spec.level; nullptr if there is none.
+  /// A key of this kind and element that serves spec.level; nullptr if there is none.
   std::shared_ptr<const EvaluationKey> find(const KeySpec& spec, const Parameters& parameters) const;
 
  private:

@@ -21,10 +21,10 @@ void require(bool holds, const std::string& message) {
 
 void check_primes(const ParameterFields& f) {
   require(!f.q.empty() && !f.p.empty(), "needs at least one chain prime (q) and one special prime (p)");
-  require(f.q.size() + f.p.size() <= kMaxLimbs, "more than " + std::to_string(kMaxLimbs) + " primes");
+  require(f.q.size() + f.p.size() + f.low_p.size() <= kMaxLimbs, "more than " + std::to_string(kMaxLimbs) + " primes");
   const unsigned max_bits = f.insecure ? kMaxInsecurePrimeBits : kMaxPrimeBits;
   std::set<std::uint64_t> seen;
-  for (const auto* list : {&f.q, &f.p}) {
+  for (const auto* list : {&f.q, &f.p, &f.low_p}) {
     for (const std::uint64_t prime : *list) {
       const std::string name = std::to_string(prime);
       require(std::bit_width(prime) <= max_bits, "prime " + name + " has more than " + std::to_string(max_bits) +
@@ -36,19 +36,45 @@ void check_primes(const ParameterFields& f) {
   }
 }
 
-void check_digits(const ParameterFields& f) {
+void check_digits(const std::vector<LimbList>& digits, std::size_t limbs, const std::string& name) {
   std::size_t next = 0;
-  for (const LimbList& digit : f.digits) {
-    require(!digit.empty(), "digits holds an empty digit");
+  for (const LimbList& digit : digits) {
+    require(!digit.empty(), name + " holds an empty digit");
     for (const std::uint16_t limb : digit) {
-      require(limb == next, "digits must list the Q limbs 0.." + std::to_string(f.q.size() - 1) +
+      require(limb == next, name + " must list the Q limbs 0.." + std::to_string(limbs - 1) +
                                 " once, in order; found " + std::to_string(limb) + " where " + std::to_string(next) +
                                 " belongs");
       ++next;
     }
   }
-  require(next == f.q.size(),
-          "digits cover " + std::to_string(next) + " of " + std::to_string(f.q.size()) + " Q limbs");
+  require(next == limbs, name + " cover " + std::to_string(next) + " of " + std::to_string(limbs) + " Q limbs");
+}
+
+/// Keys of lower levels are cut into digits that their special primes exceed.
+void check_gadgets(const ParameterFields& f) {
+  std::vector<std::uint64_t> special = f.p;
+  special.insert(special.end(), f.low_p.begin(), f.low_p.end());
+  std::size_t above = f.q.size(), used = f.p.size();
+  for (const Gadget& gadget : f.gadgets) {
+    const std::string name = "the gadget of " + std::to_string(gadget.limbs) + " limbs";
+    require(gadget.limbs >= 1 && gadget.limbs < above,
+            name + " follows one of " + std::to_string(above) + "; each serves fewer Q limbs, 1 or more");
+    require(
+        gadget.num_special >= 1 && gadget.num_special <= special.size(),
+        name + " has " + std::to_string(gadget.num_special) + " special primes of " + std::to_string(special.size()));
+    check_digits(gadget.digits, gadget.limbs, "the digits of " + name);
+    double p_bits = 0;
+    for (std::size_t i = 0; i < gadget.num_special; ++i) p_bits += std::log2(static_cast<double>(special[i]));
+    for (const LimbList& digit : gadget.digits) {
+      double bits = 0;
+      for (const std::uint16_t limb : digit) bits += std::log2(static_cast<double>(f.q[limb]));
+      require(bits < p_bits, name + " has a digit of " + std::to_string(bits) +
+                                 " bits, more than its special primes (" + std::to_string(p_bits) + ")");
+    }
+    above = gadget.limbs;
+    used = std::max(used, gadget.num_special);
+  }
+  require(used == special.size(), "low_p has special primes that no gadget uses");
 }
 
 void check_track(const ParameterFields& f, const Track& track, const std::string& name) {
@@ -78,7 +104,7 @@ void check_plain_modulus(const ParameterFields& f) {
   if (t == 0) return;
   const std::string name = "plain_modulus " + std::to_string(t);
   require(t > 1 && std::bit_width(t - 1) <= kMaxPlainBits, name + " is not between 2 and 2^60");
-  for (const auto* list : {&f.q, &f.p}) {
+  for (const auto* list : {&f.q, &f.p, &f.low_p}) {
     for (const std::uint64_t prime : *list) {
       require(t % prime != 0, name + " and the ciphertext modulus share the prime " + std::to_string(prime));
     }
@@ -90,7 +116,8 @@ void check(const ParameterFields& f) {
           "ring_degree " + std::to_string(f.ring_degree) + " is not a power of two in [2^10, 2^17]");
   check_primes(f);
   check_plain_modulus(f);
-  check_digits(f);
+  check_digits(f.digits, f.q.size(), "digits");
+  check_gadgets(f);
   require(!f.tracks.empty() && f.tracks.size() <= kMaxLimbs, "needs 1 to " + std::to_string(kMaxLimbs) + " tracks");
   for (std::size_t i = 0; i < f.tracks.size(); ++i) check_track(f, f.tracks[i], "track " + std::to_string(i));
   require(f.secret == "ternary" || f.secret == "gaussian", "secret must be \"ternary\" or \"gaussian\"");
@@ -126,6 +153,9 @@ Parameters::Parameters(ParameterFields fields) : fields_(std::move(fields)) {
   check(fields_);
   primes_ = fields_.q;
   primes_.insert(primes_.end(), fields_.p.begin(), fields_.p.end());
+  primes_.insert(primes_.end(), fields_.low_p.begin(), fields_.low_p.end());
+  gadgets_.push_back({num_q(), num_p(), fields_.digits});
+  gadgets_.insert(gadgets_.end(), fields_.gadgets.begin(), fields_.gadgets.end());
   if (is_bfv()) add_auxiliary_primes();
   fingerprint_ = blake3(to_cbor());
 }
@@ -188,10 +218,24 @@ LimbList Parameters::dropped(Level high, Level low) const {
 
 LimbList Parameters::all_q() const { return number_from(0, num_q()); }
 
-LimbList Parameters::all_p() const { return number_from(num_q(), num_p()); }
+const Gadget& Parameters::gadget(std::span<const std::uint16_t> q_limbs) const noexcept {
+  const std::size_t needed = q_limbs.empty() ? 0 : q_limbs.back() + std::size_t{1};
+  std::size_t last = 0;
+  while (last + 1 < gadgets_.size() && gadgets_[last + 1].limbs >= needed) ++last;
+  return gadgets_[last];
+}
+
+LimbList Parameters::special(std::span<const std::uint16_t> q_limbs) const {
+  return number_from(num_q(), gadget(q_limbs).num_special);
+}
+
+bool Parameters::serves(Level held, Level wanted) const {
+  const LimbList limbs = basis(held), within = basis(wanted);
+  return std::includes(limbs.begin(), limbs.end(), within.begin(), within.end()) && &gadget(limbs) == &gadget(within);
+}
 
 std::vector<std::uint32_t> Parameters::digits_above_p() const {
-  const double p_bits = log2_product(all_p());
+  const double p_bits = log2_product(number_from(num_q(), num_p()));
   std::vector<std::uint32_t> above;
   for (std::uint32_t d = 0; d < fields_.digits.size(); ++d) {
     if (log2_product(fields_.digits[d]) > p_bits) above.push_back(d);

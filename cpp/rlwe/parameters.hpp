@@ -31,18 +31,29 @@ struct Track {
   bool operator==(const Track&) const = default;
 };
 
+/// How keys are cut that serve levels within the first `limbs` Q limbs. A lower level leaves more of the modulus that
+/// is secure to special primes; its digits may then be larger, and are fewer.
+struct Gadget {
+  std::size_t limbs = 0;
+  std::size_t num_special = 0;   // the first so many special limbs
+  std::vector<LimbList> digits;  // consecutive, ascending partition of the Q limbs 0 .. limbs - 1
+  bool operator==(const Gadget&) const = default;
+};
+
 /// The fields, unchecked. Parameters is the checked form.
 struct ParameterFields {
   std::uint32_t ring_degree = 0;
   std::vector<std::uint64_t> q;  // chain primes; a limb's number is its place here
-  std::vector<std::uint64_t> p;  // special primes, limb numbers q.size() and up
+  std::vector<std::uint64_t> p;  // special primes of the highest levels, limb numbers q.size() and up
   std::vector<LimbList> digits;  // consecutive, ascending partition of the Q limbs
   std::vector<Track> tracks;
   std::string secret = "ternary";  // or "gaussian": distributed as errors are
   std::uint32_t security_bits = 128;
   bool insecure = false;
-  std::uint64_t plain_modulus = 0;  // t of BFV, below 2^60 and without a factor of q or p; 0: CKKS
-  std::uint32_t secret_weight = 0;  // of a ternary secret with exactly so many coefficients of -1 or 1; 0: uniform
+  std::uint64_t plain_modulus = 0;   // t of BFV, below 2^60 and without a factor of q or p; 0: CKKS
+  std::uint32_t secret_weight = 0;   // of a ternary secret with exactly so many coefficients of -1 or 1; 0: uniform
+  std::vector<std::uint64_t> low_p;  // special primes that follow p and that only gadgets of lower levels use
+  std::vector<Gadget> gadgets;       // of lower levels, by descending limbs; p and digits are that of all others
   bool operator==(const ParameterFields&) const = default;
 };
 
@@ -83,13 +94,22 @@ class Parameters {
   /// Limbs of levels above `low`, up to `high` of the same track: what a mod_down from high to low removes.
   LimbList dropped(Level high, Level low) const;
   LimbList all_q() const;
-  LimbList all_p() const;
+
+  /// The gadget of a level's keys, the last one that holds its limbs: a function of the level's highest limb alone, so
+  /// that every key and every value over QP at a level has the same special limbs.
+  const Gadget& gadget(std::span<const std::uint16_t> q_limbs) const noexcept;
+  /// Special limbs of values over QP and keys at a level with these Q limbs.
+  LimbList special(std::span<const std::uint16_t> q_limbs) const;
+  /// Whether a key that holds the limbs of one level serves another: its limbs lie within, and it is cut alike.
+  bool serves(Level held, Level wanted) const;
 
   /// Whether t splits into slots, and is a limb: a prime = 1 mod 2N of at most 49 bits. Else there are coefficients
   /// only.
   bool has_batching() const noexcept { return has_batching_; }
   /// BFV with batching only. The limb of the plaintext modulus.
-  std::uint16_t plain_limb() const noexcept { return static_cast<std::uint16_t>(num_q() + num_p()); }
+  std::uint16_t plain_limb() const noexcept {
+    return static_cast<std::uint16_t>(num_q() + num_p() + fields_.low_p.size());
+  }
   /// BFV only. Limbs of the basis B that products at a level are computed in besides Q: B >= Q / 2. Its primes are the
   /// largest ones below 2^49 that are 1 mod 2N and not used otherwise, descending; a level takes the first few.
   LimbList extension(Level level) const;
@@ -101,6 +121,7 @@ class Parameters {
   void add_auxiliary_primes();
 
   ParameterFields fields_;
+  std::vector<Gadget> gadgets_;  // that of all Q limbs, and those of lower levels
   std::vector<std::uint64_t> primes_;
   bool has_batching_ = false;
   Fingerprint fingerprint_;

@@ -24,6 +24,16 @@ cbor::Value track_map(const Track& track) {
                    {"scales", cbor::Value::array(std::span<const double>(track.scales))}};
 }
 
+cbor::Value gadget_map(const Gadget& gadget) {
+  return cbor::Map{{"limbs", gadget.limbs}, {"num_special", gadget.num_special}, {"digits", limb_lists(gadget.digits)}};
+}
+
+Gadget read_gadget(cbor::Field field) {
+  field.require_keys({"limbs", "num_special", "digits"});
+  return {field["limbs"].as_unsigned(UINT16_MAX), field["num_special"].as_unsigned(UINT16_MAX),
+          read_limb_lists(field["digits"])};
+}
+
 Track read_track(cbor::Field field) {
   field.require_keys({"groups", "scales"});
   Track track{read_limb_lists(field["groups"]), {}};
@@ -47,6 +57,12 @@ std::vector<std::uint8_t> Parameters::to_cbor() const {
                 {"insecure", fields_.insecure}};
   if (is_bfv()) map.add("plain_modulus", fields_.plain_modulus);
   if (fields_.secret_weight != 0) map.add("secret_weight", fields_.secret_weight);
+  if (!fields_.gadgets.empty()) {
+    cbor::Array gadgets;
+    for (const Gadget& gadget : fields_.gadgets) gadgets.push_back(gadget_map(gadget));
+    map.add("low_p", cbor::Value::array(std::span<const std::uint64_t>(fields_.low_p)));
+    map.add("gadgets", std::move(gadgets));
+  }
   return cbor::encode(std::move(map));
 }
 
@@ -58,6 +74,9 @@ Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
                                         "security_bits", "insecure"};
   if (plain_modulus) keys.emplace_back("plain_modulus");
   if (weight) keys.emplace_back("secret_weight");
+  const std::optional<cbor::Field> low_p = root.find("low_p"), gadgets = root.find("gadgets");
+  if (low_p) keys.emplace_back("low_p");
+  if (gadgets) keys.emplace_back("gadgets");
   root.require_keys(keys);
   ParameterFields fields;
   fields.ring_degree = static_cast<std::uint32_t>(root["ring_degree"].as_unsigned(UINT32_MAX));
@@ -77,6 +96,12 @@ Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
     fields.secret_weight = static_cast<std::uint32_t>(weight->as_unsigned(fields.ring_degree));
     if (fields.secret_weight == 0) weight->fail("must not be 0; uniform secrets have no such field");
   }
+  if (low_p) fields.low_p = low_p->as_unsigned_list<std::uint64_t>();
+  if (gadgets) {
+    if (gadgets->size() == 0) gadgets->fail("must not be empty; parameters with one gadget have no such field");
+    for (std::size_t i = 0; i < gadgets->size(); ++i) fields.gadgets.push_back(read_gadget((*gadgets)[i]));
+  }
+  if (low_p.has_value() != gadgets.has_value()) root.fail("low_p and gadgets belong together");
   try {
     return Parameters(std::move(fields));
   } catch (const Error& error) {

@@ -59,10 +59,6 @@ void HeldKeys::check(const Context& context, const std::string& op) const {
   for (const EvaluationKey* key : keys_) check_context(context.parameters().fingerprint(), *key->b, context, op);
 }
 
-bool HeldKeys::covers(std::size_t k, std::span<const std::uint16_t> q_limbs) const {
-  return !find_runs(keys_[k]->b->limbs(), q_limbs).empty();
-}
-
 std::unique_ptr<KeyPass> HeldKeys::read(std::span<const std::size_t> which, std::span<const std::uint32_t> digits,
                                         const LimbList& limbs) const {
   std::vector<const EvaluationKey*> keys;

@@ -34,8 +34,6 @@ class SwitchKeys {
   virtual const KeySetId& id() const = 0;
   /// Throws lw::Error(kParameterMismatch) unless its limbs are in the form of the context's backend.
   virtual void check(const Context& context, const std::string& op) const = 0;
-  /// Whether key k holds these limbs.
-  virtual bool covers(std::size_t k, std::span<const std::uint16_t> q_limbs) const = 0;
   /// A pass over some of them, of these digits (their numbers) and target limbs. It lives no longer than they do.
   virtual std::unique_ptr<KeyPass> read(std::span<const std::size_t> which, std::span<const std::uint32_t> digits,
                                         const LimbList& limbs) const = 0;
@@ -55,7 +53,6 @@ class HeldKeys final : public SwitchKeys {
   const KeySpec& spec(std::size_t k) const override { return keys_[k]->spec; }
   const KeySetId& id() const override { return keys_.at(0)->id; }
   void check(const Context& context, const std::string& op) const override;
-  bool covers(std::size_t k, std::span<const std::uint16_t> q_limbs) const override;
   std::unique_ptr<KeyPass> read(std::span<const std::size_t> which, std::span<const std::uint32_t> digits,
                                 const LimbList& limbs) const override;
 

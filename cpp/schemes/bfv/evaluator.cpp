@@ -150,7 +150,7 @@ Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const 
 RnsPolys Evaluator::switched(const RnsPolys& product, const SwitchKeys& relin, const ProductTables& tables) const {
   const ConstLimbView last = poly(product, 2);
   const SwitchOperand operand(context_, last, decompose(context_.ring(), last), product.view(0, 2, 0, tables.q.size()),
-                              context_.parameters().all_p());
+                              context_.parameters().special(tables.q));
   return std::move(key_switch(context_, operand, relin, tick_)[0]);
 }
 
@@ -166,7 +166,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Switch
   RnsPolys sum = switched(product.q, relin, constants);
   call(tick_);
 
-  const std::size_t num_p = context_.parameters().num_p();
+  const std::size_t num_p = sum.limbs().size() - constants.q.size();
   ring.kernels().intt(ring.queue(), product.rest.view(0, 2, 0, num_p), sum.view(0, 2, 0, num_p));
   RnsPolys out(ring, constants.q, 2);
   divide(ring, out.view(), sum.view(0, 2, num_p, constants.q.size()),

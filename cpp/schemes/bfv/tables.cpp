@@ -50,7 +50,7 @@ BaseConversionTable rounded_quotient(const Ring& ring, const LimbList& from, con
 ProductTables::ProductTables(const Context& context, Level level)
     : q(context.limbs(level, Basis::kQ)), b(context.parameters().extension(level)) {
   const Ring& ring = context.ring();
-  const LimbList p = context.parameters().all_p();
+  const LimbList p = context.parameters().special(q);
   const I128 t = context.parameters().fields().plain_modulus;
   pb = joined(p, b);
   const std::vector<Word> inverse_b = ring.inverse_product_mod(b, q), t_mod_b = ring.residues(t, b);

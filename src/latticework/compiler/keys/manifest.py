@@ -31,18 +31,18 @@ def plan_keys(module: Module, chain: ModulusChain | None = None) -> tuple[KeySpe
 
     chain  if given, a key on one track also serves demands on others that lie within its limbs
     """
+    demands = {op.attrs["spec"] for op in module.walk() if op.name == "key.demand"}
+    if chain is not None:
+        return covering_keys(demands, chain)
     highest: dict[tuple[str, int, int], int] = {}
-    for op in module.walk():
-        if op.name == "key.demand":
-            spec = op.attrs["spec"]
-            identity = (spec.kind, spec.galois_element, spec.track)
-            highest[identity] = max(spec.level, highest.get(identity, 0))
-    keys = [KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items()]
-    return _in_order(keys) if chain is None else covering_keys(keys, chain)
+    for spec in demands:
+        identity = (spec.kind, spec.galois_element, spec.track)
+        highest[identity] = max(spec.level, highest.get(identity, 0))
+    return _in_order(KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items())
 
 
 def covering_keys(specs: Iterable[KeySpec], chain: ModulusChain) -> tuple[KeySpec, ...]:
-    """Those of some keys that serve all the others too: a key serves every basis that lies within its own."""
+    """Those of some keys that serve all the others too: a key serves levels within its own that are cut alike."""
     covering: dict[tuple[str, int], list[KeySpec]] = {}
     for spec in sorted(set(specs), key=lambda k: (-len(chain.tracks[k.track].basis(k.level)), k.track)):
         same = covering.setdefault((spec.kind, spec.galois_element), [])
@@ -52,7 +52,7 @@ def covering_keys(specs: Iterable[KeySpec], chain: ModulusChain) -> tuple[KeySpe
 
 
 def _in_order(specs: Iterable[KeySpec]) -> tuple[KeySpec, ...]:
-    return tuple(sorted(specs, key=lambda k: (KINDS.index(k.kind), k.galois_element, k.track)))
+    return tuple(sorted(specs, key=lambda k: (KINDS.index(k.kind), k.galois_element, k.track, -k.level)))
 
 
 def manifest(code: Executable, chain: ModulusChain) -> KeyManifest:

@@ -267,7 +267,7 @@ class MemoryPlanner:
         self.rounded, self.whole = all_bytes(self.encodings)
         self.all_constants = self.rounded + self.whole
         chain = plan.chain
-        rows = len(chain.primes) + len(chain.special) + OTHER_TABLES
+        rows = chain.num_primes + OTHER_TABLES
         self.tables, self.tabled = rows * chain.ring_degree * WORD_BYTES, "tables"
         if on_device:  # inputs and keys come on another queue
             self.tables = 2 * self.tables + CONVERSION_BYTES + (1 + readers) * queue_bytes(chain)

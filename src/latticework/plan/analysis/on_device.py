@@ -64,7 +64,7 @@ def baby_rows(site: Site) -> int:
     chain = chain_of(site.use)
     rows = 2 * len(site.record.keys(site.use))
     fitting = COPY_BYTES // max(1, rows * chain.ring_degree * WORD_BYTES)
-    return rows * min(max(1, fitting), len(chain.primes) + len(chain.special))
+    return rows * min(max(1, fitting), chain.num_primes)
 
 
 def resident_key_bytes(plan: Plan, key_bytes: int) -> int:

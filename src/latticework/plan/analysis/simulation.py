@@ -172,7 +172,7 @@ class Simulation(Domain):
 
     def with_raised_noise(self, a: Slots, result: CipherKind, factor: int) -> Slots:
         """Add the noise of the switch from the sparse secret."""
-        return self.noisy(a, model.mod_raise(self.chain, factor), result.scale)
+        return self.noisy(a, model.mod_raise(self.chain, factor, result.level, result.track), result.scale)
 
     def rounding(self, slots: int, degree: int = 1) -> Slots | float:
         """Deviation of a coefficient of a rounded ciphertext; where a secret is drawn, as seen by each slot."""

@@ -72,7 +72,7 @@ def client_costs(spec: ClientSpec, model: CostModel) -> ClientCosts:
         keygen_seconds=_keygen_seconds(spec, model),
         encrypt_seconds=sum(i.pack.count * _encrypt_seconds(chain, i, limbs, model) for i, limbs in inputs),
         decrypt_seconds=sum(o.pack.count * _decrypt_seconds(chain, o, limbs, model) for o, limbs in outputs),
-        keygen_bytes=spec.manifest.total_resident_bytes + 2 * row * _all_limbs(chain),
+        keygen_bytes=spec.manifest.total_resident_bytes + 2 * row * chain.num_primes,
         encrypt_bytes=sum(2 * i.pack.count * limbs * row for i, limbs in inputs)
         + max((3 * limbs * row for _, limbs in inputs), default=0),  # the message, the secret and the error
         decrypt_bytes=sum(2 * o.pack.count * limbs * row for o, limbs in outputs)
@@ -82,10 +82,6 @@ def client_costs(spec: ClientSpec, model: CostModel) -> ClientCosts:
         key_bytes=spec.manifest.total_stored_bytes,
         file_bytes=client_file_bytes(spec),
     )
-
-
-def _all_limbs(chain: ModulusChain) -> int:
-    return len(chain.primes) + len(chain.special)
 
 
 def _keygen_seconds(spec: ClientSpec, model: CostModel) -> float:

@@ -43,12 +43,13 @@ SHARES_OFF = 1e-6  # that the sum of the shares of lines may be off 1
 
 def check_chain(chain: ModulusChain) -> None:
     """FormatError unless the numbers of a chain are of a size that the core's checks can be given."""
-    if len(chain.primes) + len(chain.special) > MAX_PRIMES:
-        raise FormatError(f"plan: {len(chain.primes) + len(chain.special)} primes; at most {MAX_PRIMES} are possible")
-    limbs = [limb for groups in (chain.digits, *(t.groups for t in chain.tracks)) for group in groups for limb in group]
+    if chain.num_primes > MAX_PRIMES:
+        raise FormatError(f"plan: {chain.num_primes} primes; at most {MAX_PRIMES} are possible")
+    lists = (chain.digits, *(t.groups for t in chain.tracks), *(g.digits for g in chain.gadgets))
+    limbs = [limb for groups in lists for group in groups for limb in group]
     if any(not 0 <= limb < len(chain.primes) for limb in limbs):
         raise FormatError(f"plan: a limb number is outside the {len(chain.primes)} primes")
-    if any(not 0 < n < 1 << 62 for n in (chain.ring_degree, chain.security_bits, *chain.primes, *chain.special)):
+    if any(not 0 < n < 1 << 62 for n in (chain.ring_degree, chain.security_bits, *chain.primes, *chain.every_special)):
         raise FormatError("plan: a prime, the ring degree or the security level is no positive number of 62 bits")
 
 

@@ -15,7 +15,7 @@ from latticework.plan.instructions.protocols import Machine, Slots
 from latticework.plan.instructions.register_kinds import AddendKind, CipherKind, Kind, PlainKind
 from latticework.plan.instructions.shared_rules import count_each, no_keys, no_scratch, of_scheme, one_part, own_rows
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.value_shapes import chain_of, q_limbs, shape_of
+from latticework.plan.instructions.value_shapes import chain_of, p_limbs, q_limbs, shape_of
 from latticework.plan.instructions.work_units import Part, Shape, Work, pointwise
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.packed_constants import ConstRef
@@ -61,8 +61,8 @@ def encoding_part(use: Use, shape: Shape, number: int) -> Part:
 def _encodings(use: Use) -> Sequence[Part]:
     constant, kind, chain = use.constants[use.immediate[0]], use.stated, chain_of(use)
     assert isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
-    p_limbs = len(chain.special) if kind.basis else 0
-    shape = Shape(chain.ring_degree, q_limbs(chain, kind), p_limbs, slots=constant.slots)
+    special = p_limbs(chain, kind) if kind.basis else 0
+    shape = Shape(chain.ring_degree, q_limbs(chain, kind), special, slots=constant.slots)
     return (encoding_part(use, shape, kind.count),)
 
 

@@ -13,7 +13,7 @@ from latticework.errors import IrError, LevelError, RangeError, ShapeError
 from latticework.plan.instructions.ciphertext_arrays import each, keep_error
 from latticework.plan.instructions.instruction_record import ORDINARY, Record
 from latticework.plan.instructions.protocols import Machine, Slots
-from latticework.plan.instructions.register_kinds import CipherKind, Kind, level_text
+from latticework.plan.instructions.register_kinds import CipherKind, Kind, level_text, place_text
 from latticework.plan.instructions.shared_rules import (
     count_each,
     first_rows,
@@ -31,8 +31,10 @@ from latticework.values.packing.slot_arrays import concat_vectors, take_vectors
 
 
 def _infer_drop(use: Use) -> Sequence[Kind]:
-    to = require_down(use, use.operands[0], strict=True)
-    return (replace(use.operands[0], level=to.level),)
+    (a,), to = use.operands, require_down(use, use.operands[0], strict=True)
+    if a.basis and not use.chain.covers((a.track, a.level), (to.track, to.level)):
+        raise LevelError(f"{place_text(to)} has other special primes than {place_text(a)}")
+    return (replace(a, level=to.level),)
 
 
 DROP_LEVEL = Record(

@@ -25,6 +25,7 @@ from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.value_shapes import (
     b_limbs,
     chain_of,
+    p_limbs,
     q_limbs,
     rows_of_lifts,
     shape_of,
@@ -87,7 +88,7 @@ def _product_scratch(use: Use, _stored: bool) -> int:
     """Return the scratch rows: for BFV both factors over B, one of them brought back, and the product over P and B; for
     CKKS none."""
     chain, factor = chain_of(use), use.operands[0]
-    q, p, b = q_limbs(chain, factor), len(chain.special), b_limbs(chain, factor)
+    q, p, b = q_limbs(chain, factor), p_limbs(chain, factor), b_limbs(chain, factor)
     return 2 * q + 3 * p + 7 * b if b else 0
 
 

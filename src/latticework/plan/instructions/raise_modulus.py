@@ -14,7 +14,7 @@ from latticework.plan.instructions.shared_rules import count_each, each_key, one
 from latticework.plan.instructions.switches import rows_of_switch
 from latticework.plan.instructions.type_rules import QP, require_key, require_switchable
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.value_shapes import chain_of, shape_of_move, shape_of_switch
+from latticework.plan.instructions.value_shapes import chain_of, p_limbs, shape_of_move, shape_of_switch
 from latticework.plan.instructions.work_units import Shape, Work, add_work, decompose, divide, lift, multiply_by_key
 from latticework.values.packing.embedding import raise_modulus
 from latticework.values.packing.key_manifest import KeySpec
@@ -79,7 +79,7 @@ def _raise(run: Machine, use: Use, a: Slots, _key: KeySpec) -> Slots:
 
 
 def _shape_of_raise(use: Use) -> Shape:
-    return shape_of_move(use, p_limbs=len(chain_of(use).special))
+    return shape_of_move(use, p_limbs=p_limbs(chain_of(use), use.stated))
 
 
 def _raise_work(shape: Shape) -> Work:

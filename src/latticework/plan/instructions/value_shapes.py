@@ -38,10 +38,15 @@ def b_limbs(chain: ModulusChain, kind: PolynomialKind) -> int:
     return len(extension_primes(chain, kind.level)) if chain.scheme == "bfv" else 0
 
 
+def p_limbs(chain: ModulusChain, kind: PolynomialKind) -> int:
+    """Number of P limbs of values over QP at the level of a register."""
+    return chain.num_special_at(kind.level, kind.track)
+
+
 def key_limbs(chain: ModulusChain, key: KeySpec) -> tuple[int, ...]:
     """Limbs of a key, or of what a switch at a level reads of it: special ones, then those of Q ascending."""
-    special = chain.special_limbs[:1] if key.kind == "to_sparse" else chain.special_limbs
-    return special + chain.tracks[key.track].basis(key.level)
+    special = chain.special_limbs_at(key.level, key.track)
+    return (special[:1] if key.kind == "to_sparse" else special) + chain.tracks[key.track].basis(key.level)
 
 
 def key_digits(chain: ModulusChain, key: KeySpec) -> tuple[int, ...]:
@@ -49,7 +54,8 @@ def key_digits(chain: ModulusChain, key: KeySpec) -> tuple[int, ...]:
     if key.kind == "to_dense":
         return (0,)
     basis = set(chain.tracks[key.track].basis(key.level))
-    return tuple(number for number, digit in enumerate(chain.digits) if basis & set(digit))
+    digits = chain.gadget_at(key.level, key.track).digits
+    return tuple(number for number, digit in enumerate(digits) if basis & set(digit))
 
 
 def key_row_bytes(chain: ModulusChain) -> int:
@@ -70,17 +76,17 @@ def row_bytes(chain: ModulusChain) -> int:
 
 def cipher_rows(chain: ModulusChain, kind: CipherKind) -> int:
     """Rows of one ciphertext of a register."""
-    return (kind.degree + 1) * (q_limbs(chain, kind) + kind.basis * len(chain.special))
+    return (kind.degree + 1) * (q_limbs(chain, kind) + kind.basis * p_limbs(chain, kind))
 
 
 def plain_rows(chain: ModulusChain, kind: PlainKind | CipherKind) -> int:
     """Rows of one plaintext of a register, or of one that a ciphertext there is multiplied with."""
-    return q_limbs(chain, kind) + kind.basis * len(chain.special)
+    return q_limbs(chain, kind) + kind.basis * p_limbs(chain, kind)
 
 
 def digits_rows(chain: ModulusChain, kind: DigitsKind) -> int:
     """Rows of the extended digits of one hoisted ciphertext, which is not counted itself."""
-    return len(digit_limbs(chain, kind)) * (q_limbs(chain, kind) + len(chain.special))
+    return len(digit_limbs(chain, kind)) * (q_limbs(chain, kind) + p_limbs(chain, kind))
 
 
 def vectors_of(kind: Kind | KeySpec) -> int:
@@ -95,7 +101,7 @@ def vectors_made(use: Use) -> int:
 
 def level_shape(chain: ModulusChain, level: int, track: int = 0, *, over_p: bool = True) -> Shape:
     """Return the shape of a key switch of a ciphertext at a level; without `over_p` that of an operation over Q."""
-    limbs, special = len(chain.tracks[track].basis(level)), len(chain.special)
+    limbs, special = len(chain.tracks[track].basis(level)), chain.num_special_at(level, track)
     if not over_p:
         return Shape(chain.ring_degree, limbs)
     return Shape(chain.ring_degree, limbs, special, tuple(len(digit) for digit in digits_at(chain, level, track)))
@@ -109,7 +115,7 @@ def shape_of(use: Use, **changes: Any) -> Shape:
     chain, source, result = chain_of(use), use.operands[0], use.results[0]
     sizes: dict[str, Any] = {
         "q_limbs": q_limbs(chain, source),
-        "p_limbs": len(chain.special) if getattr(source, "basis", 0) else 0,
+        "p_limbs": p_limbs(chain, source) if getattr(source, "basis", 0) else 0,
         "target": q_limbs(chain, result) if result.level < source.level else None,
         "polys": getattr(source, "degree", 1) + 1,
     }
@@ -119,7 +125,7 @@ def shape_of(use: Use, **changes: Any) -> Shape:
 def shape_of_switch(use: Use, **changes: Any) -> Shape:
     """The shape of one that decomposes its operand, or multiplies digits by keys."""
     chain, source = chain_of(use), use.operands[0]
-    return shape_of(use, **({"p_limbs": len(chain.special), "digit_limbs": digit_limbs(chain, source)} | changes))
+    return shape_of(use, **({"p_limbs": p_limbs(chain, source), "digit_limbs": digit_limbs(chain, source)} | changes))
 
 
 def shape_of_move(use: Use, **changes: Any) -> Shape:

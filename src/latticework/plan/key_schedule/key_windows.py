@@ -322,7 +322,7 @@ def _classify(windows: Iterable[Window], chain: ModulusChain) -> tuple[int, ...]
 
 def _numbers(parts: Pass, chain: ModulusChain) -> IntArray:
     """Return every row as one number."""
-    limbs, digits = len(chain.primes) + len(chain.special), len(chain.digits)
+    limbs, digits = chain.num_primes, max(len(cut) for cut in (chain.digits, *(g.digits for g in chain.gadgets)))
     each = [
         ((part.key * digits + np.array(part.digits))[:, None] * limbs + np.array(part.limbs)[None, :]).ravel()
         for part in parts

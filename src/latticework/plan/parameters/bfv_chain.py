@@ -17,7 +17,7 @@ from latticework.errors.rounded_numbers import write_value
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel, least_product_bits
 from latticework.plan.parameters.explicit import judge
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.plan.parameters.modulus_chain import TERNARY, ModulusChain, Track
+from latticework.plan.parameters.modulus_chain import TERNARY, ModulusChain, Track, digits_at
 from latticework.plan.parameters.secrets import secret_limit_bits
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
@@ -245,10 +245,9 @@ class ChainShape:
         self.levels = chain.main.top
         self.secret_variance, self.secret_sum = secret_variance(chain), secret_sum(chain)
 
-    @cached_property
-    def log2_p(self) -> float:
-        """The special primes."""
-        return add_up(log2(p) for p in self.chain.special)
+    def log2_p(self, level: int) -> float:
+        """Return the bits of the special primes of a key switch at a level."""
+        return add_up(log2(p) for p in self.chain.special_at(level))
 
     @cached_property
     def log2_special(self) -> float:
@@ -265,8 +264,8 @@ class ChainShape:
 
     def digit_bits(self, level: int) -> tuple[float, ...]:
         """Return the bits of the digits of a key switch at a level."""
-        digits = ([self.chain.primes[i] for i in digit if i <= level] for digit in self.chain.digits)
-        return tuple(add_up(log2(p) for p in digit) for digit in digits if digit)
+        digits = digits_at(self.chain, level)
+        return tuple(add_up(log2(p) for p in self.chain.limb_primes(digit)) for digit in digits)
 
 
 def extension_primes(chain: ModulusChain, level: int) -> tuple[int, ...]:

@@ -71,9 +71,8 @@ class NoiseShape(Protocol):
     def secret_sum(self) -> float:
         """The largest sum of the magnitudes of its coefficients."""
 
-    @property
-    def log2_p(self) -> float:
-        """The special primes."""
+    def log2_p(self, level: int) -> float:
+        """Return the bits of the special primes of a key switch at a level."""
 
     @property
     def log2_special(self) -> float:
@@ -244,7 +243,7 @@ class ShapeNoiseModel:
     def _switch(self, x: Noise) -> Noise:
         """A key switch: sum over digits of digit * error / P, and a rounding."""
         p = self.parameters
-        ratios = [digit - p.log2_p for digit in p.digit_bits(x.level)]
+        ratios = [digit - p.log2_p(x.level) for digit in p.digit_bits(x.level)]
         spread = log_sum(*(self._n + 2 * r + ROUNDING + log2(ERROR_VARIANCE) for r in ratios))
         bound = log_sum(*(self._n + r - 1 + log2(ERROR_BOUND) for r in ratios))
         switched = replace(x, variances=_sum(x.variances, (spread,)), worst=log_sum(x.worst, bound))

@@ -18,6 +18,7 @@ from latticework.errors.rounded_numbers import over
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.plan.parameters.check_set import check_set
+from latticework.plan.parameters.gadgets import evenest_limit
 from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.plan.parameters.secrets import sparse_key_bits
 from latticework.plan.parameters.security import modulus_limit_bits, sparse_modulus_limit_bits
@@ -208,15 +209,6 @@ def _digits(sections: Sections) -> tuple[tuple[int, ...], ...]:
         start = digits[-1][-1] + 1 if digits else 0
         digits += [tuple(start + limb for limb in digit) for digit in cut_digits(tuple(primes), limit)]
     return tuple(digits)
-
-
-def evenest_limit(primes: tuple[int, ...], limit_bits: float) -> float:
-    """The smallest limit that cuts these primes into as few digits as `limit_bits` does."""
-    fewest = len(cut_digits(primes, limit_bits))
-    bits = [log2(p) for p in primes]
-    sums = {add_up(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)}
-    enough = (s + 1e-9 for s in sorted(sums) if s >= max(bits))
-    return next((s for s in enough if len(cut_digits(primes, s)) == fewest), limit_bits)
 
 
 def _check_security(chosen: BootstrapSet, chain: ModulusChain) -> None:

@@ -22,6 +22,11 @@ def core_parameters(chain: ModulusChain) -> _core.Parameters:
         plain_modulus=chain.plain_modulus,
         secret=chain.secret,
         secret_weight=chain.secret_weight,
+        low_p=list(chain.low_special),
+        gadgets=[
+            {"limbs": g.limbs, "num_special": g.num_special, "digits": [list(d) for d in g.digits]}
+            for g in chain.gadgets
+        ],
     )
 
 

@@ -42,6 +42,19 @@ class Track:
 
 
 @dataclass(frozen=True)
+class Gadget:
+    """The cut of keys that serve levels within the first `limbs` primes of Q.
+
+    num_special  special primes of such keys, and of values over QP at these levels: the first so many of the chain
+    digits       partition of the first `limbs` limbs, each below the product of the special primes
+    """
+
+    limbs: int
+    num_special: int
+    digits: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class BootstrapCircuit:
     """The numbers by which bootstrapping is expanded, where a chain has levels for it.
 
@@ -70,8 +83,8 @@ class ModulusChain:
     """All primes of a parameter set and how levels and key-switching digits are cut from them.
 
     primes    Q limbs; a limb's number is its place here
-    special   P limbs, numbered after the Q limbs
-    digits    partition of the Q limbs for key switching
+    special   P limbs of the highest levels, numbered after the Q limbs
+    digits    partition of the Q limbs for key switching there
     tracks    tracks[0] is the main ladder
     insecure  True only where the user asked for less than `security_bits` by name
     floor     level of the main track at which a bootstrap starts, 0 where there is none
@@ -81,6 +94,9 @@ class ModulusChain:
                    make ciphertexts smaller; 0: CKKS
     secret    distribution of the secret key: TERNARY, uniform on -1, 0 and 1; or GAUSSIAN, that of errors
     secret_weight  of TERNARY: exactly so many are -1 or 1, the others 0; 0: any number
+    low_special    P limbs that follow, for gadgets of lower levels alone
+    gadgets   of lower levels, by descending limbs: their keys have other numbers of special primes, and so fewer
+              digits. A level takes the last one that holds its limbs, and keys serve levels of their own gadget only
     """
 
     ring_degree: int
@@ -95,6 +111,8 @@ class ModulusChain:
     plain_modulus: int = field(default=0, metadata=UNSTORED_DEFAULT)
     secret: str = field(default=TERNARY, metadata=UNSTORED_DEFAULT)
     secret_weight: int = field(default=0, metadata=UNSTORED_DEFAULT)
+    low_special: tuple[int, ...] = field(default=(), metadata=UNSTORED_DEFAULT)
+    gadgets: tuple[Gadget, ...] = field(default=(), metadata=UNSTORED_DEFAULT)
 
     @property
     def scheme(self) -> str:
@@ -113,23 +131,79 @@ class ModulusChain:
 
     @cached_property
     def log2_qp(self) -> float:
-        """Bits of the product of all primes: what security is counted on."""
+        """Bits of the product of all primes of the highest levels' keys: what security is counted on."""
         return add_up(log2(p) for p in self.primes + self.special)
+
+    @cached_property
+    def most_log2_qp(self) -> float:
+        """Bits of the modulus of the largest key of any level."""
+        return max(self.log2_qp, *self.log2_qp_of_gadgets, 0.0)
+
+    @cached_property
+    def log2_qp_of_gadgets(self) -> tuple[float, ...]:
+        """The same of the largest keys of lower levels, gadget by gadget."""
+        parts = (self.primes[: g.limbs] + self.every_special[: g.num_special] for g in self.gadgets)
+        return tuple(add_up(log2(p) for p in part) for part in parts)
+
+    @property
+    def every_special(self) -> tuple[int, ...]:
+        """All special primes, those of lower levels' keys last."""
+        return self.special + self.low_special
+
+    @cached_property
+    def num_primes(self) -> int:
+        """Number of primes of Q and of P."""
+        return len(self.primes) + len(self.every_special)
+
+    @cached_property
+    def _gadgets(self) -> tuple[Gadget, ...]:
+        return (Gadget(len(self.primes), len(self.special), self.digits), *self.gadgets)
+
+    @cached_property
+    def _gadget_of_level(self) -> tuple[tuple[Gadget, ...], ...]:
+        def of(track: Track, level: int) -> Gadget:
+            last = track.groups[level][-1]
+            return next(g for g in reversed(self._gadgets) if g.limbs > last)
+
+        return tuple(tuple(of(track, level) for level in range(track.top + 1)) for track in self.tracks)
+
+    def gadget_at(self, level: int, track: int = 0) -> Gadget:
+        """The cut of keys that serve a level."""
+        return self._gadget_of_level[track][level]
+
+    def num_special_at(self, level: int, track: int = 0) -> int:
+        """Number of special primes of values over QP at a level, and of its keys."""
+        return self.gadget_at(level, track).num_special
+
+    def special_at(self, level: int, track: int = 0) -> tuple[int, ...]:
+        """Those special primes."""
+        return self.every_special[: self.num_special_at(level, track)]
+
+    def gadget_tops(self, level: int, track: int = 0) -> tuple[int, ...]:
+        """This level, and below it the highest ones of other gadgets: where keys have to reach to serve them all."""
+        below = range(level - 1, -1, -1)
+        at = self.gadget_at
+        return (level, *(k for k in below if at(k, track) is not at(k + 1, track)))
 
     def limb_primes(self, limbs: tuple[int, ...]) -> tuple[int, ...]:
         """Return the primes with these limb numbers."""
-        every = self.primes + self.special
+        every = self.primes + self.every_special
         return tuple(every[i] for i in limbs)
 
     @property
     def special_limbs(self) -> tuple[int, ...]:
-        """Numbers of the P limbs."""
+        """Numbers of the P limbs of the highest levels."""
         return tuple(range(len(self.primes), len(self.primes) + len(self.special)))
 
+    def special_limbs_at(self, level: int, track: int = 0) -> tuple[int, ...]:
+        """Numbers of the P limbs of keys of a level."""
+        return tuple(range(len(self.primes), len(self.primes) + self.num_special_at(level, track)))
+
     def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
-        """Whether the basis of one (track, level) lies within that of another: then its keys serve both."""
+        """Whether the basis of one (track, level) lies within that of another, cut alike: its keys serve both."""
         (track, level), (other, at) = held, wanted
-        return set(self.tracks[other].basis(at)) <= set(self.tracks[track].basis(level))
+        is_within = set(self.tracks[other].basis(at)) <= set(self.tracks[track].basis(level))
+        return is_within and self.gadget_at(level, track) is self.gadget_at(at, other)
 
     def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether two (track, level) have one basis: a value may be read at either."""
@@ -151,7 +225,7 @@ class ModulusChain:
 def digits_at(chain: ModulusChain, level: int, track: int = 0) -> tuple[tuple[int, ...], ...]:
     """Return the Q limbs of each key-switching digit that a level has a part in."""
     basis = set(chain.tracks[track].basis(level))
-    parts = (tuple(sorted(basis & set(digit))) for digit in chain.digits)
+    parts = (tuple(sorted(basis & set(digit))) for digit in chain.gadget_at(level, track).digits)
     return tuple(part for part in parts if part)
 
 

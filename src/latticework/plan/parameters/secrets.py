@@ -45,7 +45,7 @@ def secret_limit_bits(chain: ModulusChain) -> int | None:
 def is_secure(chain: ModulusChain) -> bool:
     """Whether the tables allow the modulus of a chain, and that of a bootstrap's key to the sparse secret."""
     limit = secret_limit_bits(chain)
-    if limit is None or chain.log2_qp > limit:
+    if limit is None or chain.most_log2_qp > limit:
         return False
     sparse = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
     return chain.bootstrap is None or (sparse is not None and sparse_key_bits(chain) <= sparse)
@@ -56,9 +56,9 @@ def check_security(chain: ModulusChain) -> None:
     if chain.insecure or is_secure(chain):
         return
     raise SecurityError(
-        f"parameters of log2(QP) = {chain.log2_qp:.1f} at N={chain.ring_degree} have less than {chain.security_bits} "
-        f"bits of security (at most {secret_limit_bits(chain) or 0} bits are secure), but are not marked INSECURE: "
-        "they were altered; get them anew from whoever made them"
+        f"parameters of log2(QP) = {chain.most_log2_qp:.1f} at N={chain.ring_degree} have less than "
+        f"{chain.security_bits} bits of security (at most {secret_limit_bits(chain) or 0} bits are secure), but are "
+        "not marked INSECURE: they were altered; get them anew from whoever made them"
     )
 
 

@@ -103,7 +103,7 @@ def tail_deviations(gap: int, deviations: float = 6.0) -> float:
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     """Errors of the key, weighted by uniform digits, after the division by P."""
     digits = [prod(chain.limb_primes(digit)) for digit in digits_at(chain, level, track)]
-    special = prod(chain.special)
+    special = prod(chain.special_at(level, track))
     variance = add_up(chain.ring_degree * ERROR_VARIANCE * (d / special) ** 2 * ROUNDING_VARIANCE for d in digits)
     return sqrt(variance)
 
@@ -115,7 +115,7 @@ def to_sparse(chain: ModulusChain) -> float:
     return sqrt(chain.ring_degree * ERROR_VARIANCE * ratio**2 * ROUNDING_VARIANCE + rounding)
 
 
-def mod_raise(chain: ModulusChain, factor: int) -> float:
+def mod_raise(chain: ModulusChain, factor: int, level: int, track: int) -> float:
     """The switch back to the main secret: one digit, uniform modulo q0 and then multiplied by `factor`."""
-    ratio = chain.modulus(0) * factor / prod(chain.special)
+    ratio = chain.modulus(0) * factor / prod(chain.special_at(level, track))
     return sqrt(chain.ring_degree * ERROR_VARIANCE * ratio**2 * ROUNDING_VARIANCE)

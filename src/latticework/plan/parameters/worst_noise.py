@@ -46,4 +46,4 @@ def mod_down(secret_sum: float, degree: int = 1) -> float:
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     """Errors of the key, weighted by digits of at most half their modulus, after the division by P."""
     digits = [prod(chain.limb_primes(digit)) for digit in digits_at(chain, level, track)]
-    return add_up(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special)
+    return add_up(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special_at(level, track))

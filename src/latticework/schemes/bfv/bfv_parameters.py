@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, log2
 
 from latticework.errors import DtypeError, LevelError, RangeError
@@ -18,6 +18,7 @@ from latticework.plan.parameters.bfv_chain import (
 )
 from latticework.plan.parameters.bfv_noise import MIN_BUDGET_BITS, ShapeNoiseModel
 from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.gadgets import gadgets_by_level
 from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.plan.parameters.stated_primes import PrimeRequest
@@ -39,6 +40,8 @@ class Parameters(ChainParameters):
     p_bits         sizes of the special primes of key switching; or special, these themselves; or num_special of 49
                    bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits     digits of key switching; as few as stay below the product of the special primes if not given
+    special_below  levels: numbers of special primes of keys for that level and those below, which leave more of the
+                   secure modulus to them; such keys serve no other levels, and there is one for each number
     secret         distribution of secret keys: "ternary", uniform on -1, 0 and 1; or "gaussian", that of errors
     secret_weight  of ternary secrets: how many coefficients are -1 or 1; any number if not given
     security_bits  128, 192 or 256, by the table for such secrets
@@ -63,6 +66,7 @@ class Parameters(ChainParameters):
         p_bits: Sequence[float] | None = None,
         num_special: int | None = None,
         num_digits: int | None = None,
+        special_below: Mapping[int, int] | None = None,
         secret: str = "ternary",
         secret_weight: int | None = None,
         security_bits: int = 128,
@@ -77,7 +81,7 @@ class Parameters(ChainParameters):
             insecure=insecure,
         )  # fmt: skip
         _check_fresh_budget(chain)
-        self._use(chain)
+        self._use(gadgets_by_level(chain, special_below) if special_below else chain)
 
     @classmethod
     @locate
@@ -159,7 +163,9 @@ class Parameters(ChainParameters):
         """NTTs (forward and inverse, each of one prime) that operations at a level take."""
         level = self.levels if level is None else self.check_level("num_transforms", level)
         digits = len(ChainShape(self.chain).digit_bits(level))
-        return transform_counts(level + 1, len(extension_primes(self.chain, level)), len(self.chain.special), digits)
+        return transform_counts(
+            level + 1, len(extension_primes(self.chain, level)), self.chain.num_special_at(level), digits
+        )
 
     def _scheme_rows(self) -> list[tuple[str, str, str]]:
         t = self.plain_modulus

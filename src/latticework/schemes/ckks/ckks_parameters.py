@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import ceil, log2, sqrt
 
@@ -26,6 +26,7 @@ from latticework.plan.parameters import (
     security_levels,
     select_chain,
 )
+from latticework.plan.parameters.gadgets import gadgets_by_level
 from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.step_noise import mod_down, public_encryption
 from latticework.schemes.ckks.ckks_checks import scale_text, short_scale_text
@@ -50,6 +51,9 @@ class Parameters(ChainParameters):
     p_bits        sizes of the special primes of key switching; or special, these themselves; or num_special of 49
                   bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits    digits of key switching (OpenFHE's dnum); chosen so that each is smaller than P if not given
+    special_below levels: numbers of special primes of keys for that level and those below, which leave more of the
+                  secure modulus to them; keys for low levels then have fewer digits and are quicker. Such keys serve no
+                  others: key generation makes one for each number
     secret        distribution of secret keys: "ternary", uniform on -1, 0 and 1; or "gaussian", that of errors
     secret_weight of ternary secrets: how many coefficients are -1 or 1; any number if not given
     security_bits 128, 192 or 256, by the table for such secrets
@@ -72,6 +76,7 @@ class Parameters(ChainParameters):
         p_bits: Sequence[float] | None = None,
         num_special: int | None = None,
         num_digits: int | None = None,
+        special_below: Mapping[int, int] | None = None,
         secret: str = "ternary",
         secret_weight: int | None = None,
         security_bits: int = 128,
@@ -83,7 +88,7 @@ class Parameters(ChainParameters):
             ring_degree, asked, scale_bits, secret=law, num_digits=num_digits, security_bits=security_bits,
             insecure=insecure,
         )  # fmt: skip
-        self._use(chain)
+        self._use(gadgets_by_level(chain, special_below) if special_below else chain)
         _warn_of_small_modulus(chain)
 
     @classmethod

@@ -132,6 +132,10 @@ class ChainParameters:
         """The special primes of key switching."""
         return self.chain.special
 
+    def special_at(self, level: int) -> tuple[int, ...]:
+        """Return the special primes of keys for a level, which are others where `special_below` says so."""
+        return self.chain.special_at(self.check_level("special_at", level))
+
     def primes_at(self, level: int) -> tuple[int, ...]:
         """Return the primes of a ciphertext at a level, in the order of its limbs."""
         return self.chain.limb_primes(self.chain.main.basis(self.check_level("primes_at", level)))
@@ -197,11 +201,12 @@ class ChainParameters:
         limit = "nothing is secure" if self.limit_bits is None else f"at most {self.limit_bits}"
         of_secret = f" of {secret_text(chain)}" if secret_text(chain) else ""
         verdict = ", INSECURE: for tests only" if chain.insecure else ""
+        lower = [f"{g.num_special} with {g.limbs} primes of Q" for g in chain.gadgets]
         digits = [add_up(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits]
         rows = [
             *self._scheme_rows(),
             ("log2 Q", f"{self.log2_q:.1f}", f"{len(chain.primes)} primes, {self.levels} levels above the last"),
-            ("log2 P", f"{self.log2_p:.1f}", f"{len(chain.special)} special primes"),
+            ("log2 P", f"{self.log2_p:.1f}", ", ".join([f"{len(chain.special)} special primes", *lower])),
             ("log2 QP", f"{self.log2_qp:.1f}", f"{limit} for {chain.security_bits}-bit security{of_secret}{verdict}"),
             ("digits", f"{len(digits)}", f"of up to {max(digits):.1f} bits"),
             ("evaluation key", megabytes(self.key_bytes()), f"{megabytes(self.key_bytes(stored=True))} in a file"),

@@ -248,7 +248,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
     @property
     def galois_elements(self) -> tuple[int, ...]:
         """Galois elements that there are keys for: 5^k mod 2N rotates left by k; 2N - 1 conjugates, or swaps rows."""
-        return tuple(s.galois_element for s in self.specs if s.kind == "galois")
+        return tuple(dict.fromkeys(s.galois_element for s in self.specs if s.kind == "galois"))
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -296,10 +296,12 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         alike = [g for g in self.galois_elements if (g - element) % modulus == 0]
         reach = max((self.reach("galois", g) or 0 for g in alike), default=None)
         if reach is not None:
+            first = f"mod_switch(x, {reach}) first, or " if reach < level else ""
+            serves = f"serves levels up to {reach}" if first else "is cut for higher levels, with other special primes"
             fail(
                 MissingKeyError,
-                f"{who}: the key for {wanted} serves levels up to {reach}, the ciphertext is at level {level}: "
-                f"mod_switch(x, {reach}) first, or generate the key with level={level}",
+                f"{who}: the key for {wanted} {serves}, the ciphertext is at level {level}: {first}generate the key "
+                f"with level={level}",
             )
         fail(
             MissingKeyError,
@@ -316,9 +318,11 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         """A line for every key: what it does, up to which level, and its size in memory."""
         lines = [repr(self)]
         steps = steps_by_element(self.parameters.chain)
+        chain = self.parameters.chain
         for spec in self.specs:
-            held = resident_bytes(spec, self.parameters.chain)
-            lines.append(f"  {self._purpose(spec, steps):<28} levels 0 to {spec.level:>2}  {held / 1e6:8.2f} MB")
+            lowest, held = (*chain.gadget_tops(spec.level, spec.track), -1)[1] + 1, resident_bytes(spec, chain)
+            served = f"levels {lowest} to {spec.level:>2}"
+            lines.append(f"  {self._purpose(spec, steps):<28} {served}  {held / 1e6:8.2f} MB")
         return "\n".join(lines)
 
     @property
@@ -489,8 +493,9 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         turns = whole_list(f"{who}: steps", steps) if turns is None else turns
         elements = {galois_element(signed_steps(k, width), p.ring_degree) for k in turns} - {1}
         elements |= {conjugation_element(p.ring_degree)} if other else set()
-        wanted = [KeySpec("relin", 0, 0, top)] if relin else []
-        wanted += [KeySpec("galois", g, 0, top) for g in sorted(elements)]
+        tops = p.chain.gadget_tops(top)
+        wanted = [KeySpec("relin", 0, 0, at) for at in tops] if relin else []
+        wanted += [KeySpec("galois", g, 0, at) for g in sorted(elements) for at in tops]
         specs = covering_keys([*wanted, *required], p.chain)
         if not specs:
             option = self._kinds[3]._other_element[1]

@@ -17,14 +17,15 @@ from bench.rows import Row
 from latticework.compiler.options.techniques import Techniques
 
 # Rotom, by its paper and public code: layouts with rolls chosen by counts; a client sends tensors without copies; one
-# product at a time, by the square-root split; nothing hoisted, products relinearised one by one and rescaled lazily
-# (by OpenFHE), no imaginary halves.
+# product at a time, by the square-root split, of matrices that are both encrypted without giant steps; nothing hoisted,
+# products relinearised one by one and rescaled lazily (by OpenFHE), no imaginary halves.
 ROTOM = Techniques(
     measured_costs=False,
     client_copies=False,
     tuned_widths=False,
     hoisting=False,
     complex_packing=False,
+    giant_products=False,
     shared_babies=False,
     shared_giants=False,
     lazy_relinearization=False,

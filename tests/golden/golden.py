@@ -46,6 +46,7 @@ from latticework.compiler.passes import (
     dce,
     factor_sums,
     fold_splats,
+    giant_products,
     hoist_invariants,
     interleave_rows,
     inverse_products,
@@ -122,16 +123,15 @@ def packing_all() -> Pass[object]:
     return replace(packing(RESIDUAL, facts), run=run)
 
 
-def packing_products() -> Pass[CodeCost]:
-    """By Rotom's prices."""
-    pack = pack_products.PASS
-    return replace(pack, run=lambda module, cost: pack.run(module, partial(code_seconds, costs=cost.vectors)))
+def by_seconds(step: Pass[Callable[[Module], float]]) -> Pass[CodeCost]:
+    """A pass that compares whole modules, by Rotom's prices."""
+    return replace(step, run=lambda module, cost: step.run(module, partial(code_seconds, costs=cost.vectors)))
 
 
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, inverse_products.PASS,
     merge_maps.PASS, merge_matrices.PASS,
-    normalize_polynomials.PASS, packing_products(), reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.factor_pass(),
+    normalize_polynomials.PASS, by_seconds(giant_products.PASS), by_seconds(pack_products.PASS), reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.factor_pass(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     bootstrap_pass(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
 )  # fmt: skip

@@ -9,11 +9,12 @@ from vec_cases import SLOTS, Vectors, counted, expanded, small_chain
 import latticework as lw
 from latticework.compiler.layout_choice import Counted, code_seconds
 from latticework.compiler.levels import program_depth
+from latticework.compiler.options.techniques import ALL
 from latticework.compiler.passes import pack_products
 from latticework.ir import interpret, run_passes, verify
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
-from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat
+from latticework.values.packing.packed_constants import ConstRef, Diagonal, LinearMap, splat
 
 RNG = np.random.default_rng(9)
 SECONDS = partial(code_seconds, costs=Counted())
@@ -25,9 +26,8 @@ def packed(module):
     verify(result)
     x = [RNG.uniform(-1, 1, (v.type.count, SLOTS)) for v in module.inputs]
     chain = small_chain(program_depth(result))
-    for want, got, run in zip(
-        interpret(module, x), interpret(result, x), interpret(expanded(result, chain), x), strict=True
-    ):
+    primitives = expanded(result, chain, techniques=ALL)
+    for want, got, run in zip(interpret(module, x), interpret(result, x), interpret(primitives, x), strict=True):
         np.testing.assert_allclose(got, want, atol=1e-12)
         np.testing.assert_allclose(run, want, atol=1e-5)
     return result
@@ -66,11 +66,22 @@ def test_half_of_the_products_and_rotations():
     assert count_vectors(result, "vec.twice_real") == 2
 
 
-def test_maps_of_unequal_blocks_stay_whole():
+def test_maps_of_unequal_blocks_make_packed_vectors_at_once():
     result = packed(sum_of_products(second=3.0))
     (linear,) = (op.attrs["map"] for op in result.walk() if op.name == "vec.linear_transform")
-    assert (linear.count_in, linear.count_out) == (2, 8)
+    assert (linear.count_in, linear.count_out, len(linear.diagonals), linear.is_real) == (2, 4, 8, False)
     assert count_vectors(result, "vec.rotate") == 4
+
+
+def test_diagonals_of_both_halves_may_be_of_one_step():
+    """What is real in one and imaginary in the other is complex, and has no room for a second packing."""
+    v = Vectors(2, counts=[2, 4])
+    values = ConstRef(splat(1.0, SLOTS).gather, factor=2.0)
+    diagonals = tuple(Diagonal(steps, values.times(1 + n), False, n, n % 2) for n in range(4) for steps in (0, 1, 2))
+    left = v.op("linear_transform", v.x[0], map=LinearMap(SLOTS, explicit=diagonals, count_in=2, count_out=4))
+    result = packed(v.done(v.op("sum", v.op("mul", left, v.x[1]), groups=1)))
+    (linear,) = (op.attrs["map"] for op in result.walk() if op.name == "vec.linear_transform")
+    assert (linear.count_out, len(linear.diagonals), linear.is_real) == (2, 6, False)
 
 
 @pytest.mark.parametrize("blocks", ["equal", "one"])
@@ -109,6 +120,7 @@ def test_encrypted_product_of_matrices():
     made = lw.compile(lw.program(product), calibrate=rows, ring_degree=1024, insecure=True)
     elements, slots = 16 * 64 * 16, 512
     assert estimate(made.plan, CostModel.load()).counts.ciphertext_products == elements // slots // 2
+    assert made.plan.client.outputs[0].reach is not None  # the bound is proved for every accepted input
     client = made.client()
     server = made.server(client.keygen().public())
     halves = np.where(np.arange(64) < 32, 1.0, -1.0)  # real parts cancel, imaginary ones are as large as they may be

@@ -71,6 +71,10 @@ def smoothed(x: lw.Secret[8]):
     return lw.scan(lambda s, part: (0.5 * s + part, s), 0.0, x)
 
 
+def both_secret(a: lw.Secret[32, 16], b: lw.Secret[16, 32]):
+    return a @ b
+
+
 @dataclass(frozen=True)
 class Case:
     """A program that shows a technique, and the counts that it lowers."""
@@ -92,6 +96,7 @@ CASES = {
     "complex_packing": Case(convolution, ("plaintext_products",)),
     "merged_maps": Case(normalised, ("plaintext_products", "rescales")),
     "folded_recurrences": Case(smoothed, ("levels", "rescales")),
+    "giant_products": Case(both_secret, ("rotations",)),
     "inverse_products": Case(inverse, ("levels",)),
     "shared_babies": Case(two_of_one, ("rotations", "hoists")),
     "shared_giants": Case(sum_of_two, ("rotations",)),

@@ -65,6 +65,7 @@ from latticework.values.packing.packed_constants import (
     Approximant,
     ChannelPolynomial,
     ConstRef,
+    LinearMap,
     PiecewiseLinearComposition,
     row_of,
 )
@@ -406,7 +407,7 @@ class _Run:
         rounding = step_noise.mod_down(self.chain.ring_degree)
         return float(np.hypot(step_noise.key_product(self.chain, level.index, level.track), rounding))
 
-    def step(self, op: Op, x: list[AbstractValue]) -> AbstractValue | None:
+    def step(self, op: Op, x: list[AbstractValue]) -> AbstractValue | ComplexPair | None:
         """One operation on vectors."""
         a, kind = x[0] if x else None, op.results[0].type
         assert isinstance(kind, CipherType | PlainType)
@@ -480,7 +481,7 @@ class _Run:
     def step_of_part(self, op: Op, a: AbstractValue) -> AbstractValue:
         """One operation that does the same to real and imaginary parts."""
         result = self.step(op, [a])
-        assert result is not None, op.name
+        assert isinstance(result, AbstractValue), op.name
         return result
 
     def bootstrap(self, op: Op, x: AbstractValue | ComplexPair) -> AbstractValue | ComplexPair | None:
@@ -516,11 +517,20 @@ class _Run:
         variance = np.full((len(value), 1), self.slot_variance(step_noise.encoding(), kind))
         return AbstractValue(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
 
-    def transform(self, op: Op, x: AbstractValue) -> AbstractValue | None:
-        """A linear map: each weight takes the end of the interval that suits its sign."""
-        linear_map, before, kind = op.attrs["map"], _cipher(op.operands[0]), _cipher(op.result)
-        if not linear_map.is_real:
-            return None
+    def transform(self, op: Op, x: AbstractValue) -> AbstractValue | ComplexPair:
+        """A linear map of real vectors; of complex weights each part takes the noise that the other brings into it."""
+        linear_map: LinearMap = op.attrs["map"]
+        real = self.transform_part(op, linear_map, x)
+        if linear_map.is_real:
+            return real
+        imaginary = self.transform_part(op, linear_map.scale_by(-1j), x)
+        both = real.variance + imaginary.variance
+        real, imaginary = (AbstractValue(a.low, a.high, both, a.bias, a.lineage) for a in (real, imaginary))
+        return ComplexPair(real, imaginary)
+
+    def transform_part(self, op: Op, linear_map: LinearMap, x: AbstractValue) -> AbstractValue:
+        """A map by the real parts of its weights, each of which takes the end of the interval that suits its sign."""
+        before, kind = _cipher(op.operands[0]), _cipher(op.result)
         is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
         choice = self.choices.get(op)
         packing = "none" if choice is None else choice.packing
@@ -557,7 +567,7 @@ class _Run:
             carried = with_next(carried, made_outputs(linear_map))
         if packing != "none":
             fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
-        rounding = self.rounding_of(linear_map, unit)
+        rounding = self.rounding_of(op.attrs["map"], unit)
         joint = tuple(unite((*row, rounding)) for row in lineages)
         return self.add_noise(AbstractValue(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
 

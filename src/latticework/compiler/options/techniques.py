@@ -38,6 +38,7 @@ class Techniques:
     hoisting              rotations of one value share its decomposition, and sums of rotations one division
     complex_packing       linear maps of real values, and sums of their products, may use the imaginary halves of slots
     merged_maps           runs of linear operations become fewer linear maps
+    giant_products        of products of secret matrices one factor is rotated by baby steps, and sums by giant steps
     folded_recurrences    loops that are linear in what is encrypted become matrices, where that is quicker
     inverse_products      Newton's steps to an inverse are a product of powers, of half their levels
     hoisted_invariants    what is the same in every iteration of a loop that bootstraps is made once, public factors of
@@ -70,6 +71,7 @@ class Techniques:
     hoisting: bool = True
     complex_packing: bool = True
     merged_maps: bool = True
+    giant_products: bool = True
     folded_recurrences: bool = True
     inverse_products: bool = True
     hoisted_invariants: bool = True

@@ -11,15 +11,15 @@ Cost: O(ops) for each way to halve a sum, and the diagonals of the maps on the w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, replace
 
 import numpy as np
 
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.passes import cse, dce
+from latticework.compiler.passes.product_sums import Traced, count_of, factors_of, is_large, is_map, take, trace, turn
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild, run_passes
-from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import Diagonal, LinearMap
 
@@ -34,23 +34,26 @@ def run(module: Module, seconds: Seconds) -> Module:
     """The module with sums of products packed, one after the other, where that takes less time."""
     if has_loops(module):
         return module
-    sums = [op for op in module.body.ops if op.name == "vec.sum" and _factors(op) is not None]
+    sums = [op for op in module.body.ops if op.name == "vec.sum" and _is_packable(op)]
     best, takes = module, seconds(module) if sums else 0.0
-    chosen: set[Op] = set()
+    chosen: dict[Op, bool] = {}
     for op in sums:
-        packed = run_passes(_pack(module, chosen | {op}), _TIDY)
-        if (price := seconds(packed)) < takes:
-            best, takes = packed, price
-            chosen.add(op)
+        ways = {joined: run_passes(_pack(module, chosen | {op: joined}), _TIDY) for joined in (False, True)}
+        prices = {joined: seconds(packed) for joined, packed in ways.items()}
+        cheapest = min(prices, key=lambda joined: prices[joined])
+        if prices[cheapest] < takes:
+            best, takes = ways[cheapest], prices[cheapest]
+            chosen[op] = cheapest
     return best
 
 
-def _pack(module: Module, chosen: set[Op]) -> Module:
+def _pack(module: Module, chosen: Mapping[Op, bool]) -> Module:
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op not in chosen:
             return False
-        pairs = min(_halves(op), key=lambda pairs: _Packing(module).count(op, pairs))
-        mapping[op.result] = _Packing(module, builder, mapping).write(op, pairs)
+        joined = chosen[op]
+        pairs = min(_halves(op), key=lambda pairs: _Packing(module, joined).count(op, pairs))
+        mapping[op.result] = _Packing(module, joined, builder, mapping).write(op, pairs)
         return True
 
     return rebuild(module, visit)
@@ -58,50 +61,52 @@ def _pack(module: Module, chosen: set[Op]) -> Module:
 
 def _halves(op: Op) -> Iterator[Pairs]:
     """The ways to pair the vectors that a sum adds up: those 2^k apart, from the largest distance on."""
-    total, groups = _count(op.operands[0]), op.attrs["groups"]
+    total, groups = count_of(op.operands[0]), op.attrs["groups"]
     size = apart = total // groups
     while apart % 2 == 0:
         apart //= 2
         yield tuple((n, n + apart) for n in range(total) if n % size // apart % 2 == 0)
 
 
-def _factors(op: Op) -> tuple[Value, Value] | None:
-    """The two secret arrays whose products a sum adds up, as they are or in another order."""
-    product = op.operands[0].owner
-    while isinstance(product, Op) and product.name == "vec.take":
-        product = product.operands[0].owner
-    if not isinstance(product, Op) or product.name != "vec.mul" or product.block is not op.block:
-        return None
-    a, b = product.operands
-    is_even = _count(op.operands[0]) // op.attrs["groups"] % 2 == 0
-    are_real = all(v.is_secret and v.type.elem == "real" and _count(v) > 1 for v in (a, b))  # type: ignore[attr-defined]
-    return (a, b) if is_even and are_real and a is not b else None
+def _is_packable(op: Op) -> bool:
+    """Whether a sum adds up an even number of products of two secret arrays of real numbers."""
+    factors = factors_of(op)
+    if factors is None or count_of(op.operands[0]) // op.attrs["groups"] % 2:
+        return False
+    return all(v.type.elem == "real" for v in factors)  # type: ignore[attr-defined]
 
 
 @dataclass
 class _Packing:
     """One sum, packed.
 
+    joined            whether a map makes packed vectors by itself, of complex diagonals
     builder, mapping  where it is written; without them vectors are only counted
-    first             the vectors that are packed as they are, by value and what the imaginary parts are times: 1 or -1
+    first             the vectors that are packed as they are, by what they are made of
+    whole             maps whose vectors are packed as they are
+    made              the number of vectors that are rotated, added up or mapped for it
     """
 
     module: Module
+    joined: bool
     builder: Builder | None = None
     mapping: dict[Value, Value] = field(default_factory=dict)
-    first: dict[tuple[Value, Pairs, int], Value | None] = field(default_factory=dict)
+    first: dict[_AtRest, Value] = field(default_factory=dict)
+    whole: set[Value] = field(default_factory=set)
+    made: int = 0
 
     def count(self, op: Op, pairs: Pairs) -> int:
-        """The number of vectors that are packed as they are."""
+        """The number of vectors that are made for factors."""
         self.write(op, pairs)
-        return sum(len(pairs) for _, pairs, _ in self.first)
+        return self.made
 
     def write(self, op: Op, pairs: Pairs) -> Value:
         """The sum."""
-        factors, value = _factors(op), op.operands[0]
+        factors, value = factors_of(op), op.operands[0]
         assert factors is not None
         while value.owner.name == "vec.take":  # type: ignore[union-attr]
-            pairs = _before_take(value.owner, pairs)  # type: ignore[arg-type]
+            taken = value.owner.attrs["vectors"]  # type: ignore[union-attr]
+            pairs = tuple((taken[p], taken[q]) for p, q in pairs)
             value = value.owner.operands[0]  # type: ignore[union-attr]
         a, b = (self.pack(v, pairs, sign) for v, sign in zip(factors, (1, -1), strict=True))
         total = self.build("vec.mul", a, b)
@@ -111,51 +116,61 @@ class _Packing:
         return self.build("vec.mul", self.build("vec.twice_real", total), half)
 
     def pack(self, value: Value, pairs: Pairs, sign: int) -> Value:
-        """The vectors of a value, one of each pair plus or minus i times the other."""
-        distinct = tuple(dict.fromkeys(pairs))
-        packed = self.pack_each(value, distinct, sign)
-        if distinct == pairs:
-            return packed
-        place = {pair: n for n, pair in enumerate(distinct)}
-        return self.build("vec.take", packed, vectors=tuple(place[pair] for pair in pairs))
+        """The vectors of a value, one of each pair plus or minus i times the other.
 
-    def pack_each(self, value: Value, pairs: Pairs, sign: int) -> Value:
-        """Pack what a value is made from, where that is the same for both of each pair."""
-        op = value.owner
-        if isinstance(op, Op):
-            match op.name:
-                case "vec.take":
-                    return self.pack(op.operands[0], _before_take(op, pairs), sign)
-                case "vec.concat" if (joined := _within_parts(op, pairs)) is not None:
-                    return self.pack_parts(op, joined, sign)
-                case "vec.rotate" | "vec.neg":
-                    return self.build(op.name, self.pack(op.operands[0], pairs, sign), **op.attrs)
-                case "vec.linear_transform" if op.operands[0].is_secret:
-                    if (halved := _halve(op, pairs, self.module)) is not None:
-                        before, linear_map = halved
-                        return self.build(op.name, self.pack(op.operands[0], before, sign), map=linear_map)
-        return self.pack_first(value, pairs, sign)
+        Where both are vectors of one array, rotated, those at rest are packed, and rotated once for both.
+        """
+        slots = value.type.slots  # type: ignore[attr-defined]
+        traced = [(trace(value, p), trace(value, q)) for p, q in pairs]
+        alike = all(p.array is q.array for p, q in traced)
+        rests = [(p.array, (q.steps - p.steps) % slots) if alike else (value, 0) for p, q in traced]
+        found = [(p.number, q.number) for p, q in traced] if alike else list(pairs)
+        steps = [p.steps if alike else 0 for p, _ in traced]
+        at_rest: dict[tuple[Value, int], dict[tuple[int, int], int]] = {}
+        for rest, pair in zip(rests, found, strict=True):
+            numbers = at_rest.setdefault(rest, {})
+            numbers.setdefault(pair, len(numbers))
+        packed = {rest: self.pack_at_rest(_AtRest(rest[0], tuple(at_rest[rest]), rest[1], sign)) for rest in at_rest}
+        self.made += sum(moved > 0 for *_, moved in set(zip(rests, found, steps, strict=True)))
+        if self.builder is None:
+            return value
+        return turn(
+            self.build,
+            [
+                Traced(packed[rest], at_rest[rest][pair], moved)
+                for rest, pair, moved in zip(rests, found, steps, strict=True)
+            ],
+        )
 
-    def pack_parts(self, op: Op, joined: Sequence[tuple[int, tuple[int, int]]], sign: int) -> Value:
-        """An array joined of others, pairs lying within one of them."""
-        parts: list[Value] = []
-        place: dict[tuple[int, tuple[int, int]], int] = {}
-        for number, operand in enumerate(op.operands):
-            own = tuple(pair for part, pair in joined if part == number)
-            place |= {(number, pair): n for n, pair in enumerate(own, len(place))}
-            parts += [self.pack(operand, own, sign)] if own else []
-        array = parts[0] if len(parts) == 1 else self.build("vec.concat", *parts)
-        vectors = tuple(place[pair] for pair in joined)
-        return array if vectors == tuple(range(len(vectors))) else self.build("vec.take", array, vectors=vectors)
+    def pack_at_rest(self, rest: _AtRest) -> Value:
+        """Pack what an array is made from, where that is the same for both of each pair; else its vectors."""
+        op = rest.array.owner
+        if isinstance(op, Op) and op.name == "vec.neg" and not rest.apart:
+            return self.build(op.name, self.pack(op.operands[0], rest.pairs, rest.sign))
+        if isinstance(op, Op) and is_map(op):
+            halved = None if rest.apart else _halve(op, rest.pairs, self.module)
+            if halved is not None:
+                before, linear_map = halved
+                self.made += len(rest.pairs)
+                return self.build(op.name, self.pack(op.operands[0], before, rest.sign), map=linear_map)
+            if self.joined and (made := _join(op, rest)) is not None:
+                self.made += len(rest.pairs)
+                return self.build(op.name, op.operands[0], map=made)
+        return self.pack_first(rest)
 
-    def pack_first(self, value: Value, pairs: Pairs, sign: int) -> Value:
+    def pack_first(self, rest: _AtRest) -> Value:
         """Add the vectors themselves up, one times i."""
-        key = value, pairs, sign
-        if key not in self.first:
-            real, other = (self.build("vec.take", value, vectors=vectors) for vectors in zip(*pairs, strict=True))
-            name = "vec.add" if sign > 0 else "vec.sub"
-            self.first[key] = self.build(name, real, self.build("vec.times_i", other))
-        return self.first[key] or value
+        if rest not in self.first:
+            if rest.array not in self.whole:
+                self.whole.add(rest.array)
+                self.made += count_of(rest.array) * is_map(rest.array.owner)
+            self.made += len(rest.pairs) * (2 if rest.apart else 1)
+            real, other = (take(self.build, rest.array, vectors) for vectors in zip(*rest.pairs, strict=True))
+            if rest.apart:
+                other = self.build("vec.rotate", other, steps=rest.apart)
+            name = "vec.add" if rest.sign > 0 else "vec.sub"
+            self.first[rest] = self.build(name, real, self.build("vec.times_i", other))
+        return self.first[rest]
 
     def build(self, name: str, *operands: Value, **attrs: object) -> Value:
         """An operation on new values, or on those of the module as it was; any value where nothing is written."""
@@ -164,18 +179,38 @@ class _Packing:
         return self.builder.build(name, [self.mapping.get(v, v) for v in operands], **attrs)
 
 
-def _before_take(op: Op, pairs: Pairs) -> Pairs:
-    """The vectors that taken ones are."""
-    taken = op.attrs["vectors"]
-    return tuple((taken[p], taken[q]) for p, q in pairs)
+@dataclass(frozen=True)
+class _AtRest:
+    """Vectors of an array to be packed: of each pair the first, plus or minus i times the second rotated by `apart`."""
+
+    array: Value
+    pairs: Pairs
+    apart: int
+    sign: int
 
 
-def _within_parts(op: Op, pairs: Pairs) -> list[tuple[int, tuple[int, int]]] | None:
-    """The operand of a concat in which each pair lies, and the pair in it; None if one lies in two operands."""
-    places = [(part, n) for part, operand in enumerate(op.operands) for n in range(_count(operand))]
-    if any(places[p][0] != places[q][0] for p, q in pairs):
+def _join(op: Op, rest: _AtRest) -> LinearMap | None:
+    """The map that makes packed vectors at once; None where it is not of real vectors, or has too many diagonals."""
+    linear_map: LinearMap = op.attrs["map"]
+    is_real = linear_map.is_real and op.operands[0].type.elem == "real"  # type: ignore[attr-defined]
+    if not is_real or count_of(op.operands[0]) != linear_map.count_in or is_large(linear_map):
         return None
-    return [(places[p][0], (places[p][1], places[q][1])) for p, q in pairs]
+    rows: dict[int, list[Diagonal]] = {}
+    for diagonal in linear_map.diagonals:
+        rows.setdefault(diagonal.out, []).append(diagonal)
+    explicit: list[Diagonal] = []
+    for out, (p, q) in enumerate(rest.pairs):
+        made = {(d.in_, d.steps % linear_map.slots, d.conj): d.values for d in rows.get(p, [])}
+        for d in rows.get(q, []):
+            key = d.in_, (d.steps + rest.apart) % linear_map.slots, d.conj
+            values = d.values.rotate_left(rest.apart).times(complex(0.0, rest.sign))
+            if key in made and made[key].plus is not None:
+                return None
+            made[key] = replace(made[key], plus=values) if key in made else values
+        explicit += [Diagonal(steps, values, conj, out, in_) for (in_, steps, conj), values in made.items()]
+    return LinearMap(
+        linear_map.slots, explicit=tuple(explicit), count_in=linear_map.count_in, count_out=len(rest.pairs)
+    )
 
 
 def _halve(op: Op, pairs: Pairs, module: Module) -> tuple[Pairs, LinearMap] | None:
@@ -222,15 +257,19 @@ def _match(row: list[Diagonal], other: list[Diagonal], module: Module) -> list[t
     return [(a, b.in_) for a, b in zip(mine, left, strict=True)]
 
 
-def _count(value: Value) -> int:
-    assert isinstance(value.type, VecType)
-    return value.type.count
-
-
 PASS = Pass(
     "pack-products",
     run,
     roots=("vec.sum",),
     reads=("vec", "loop"),
-    writes=("vec.add", "vec.sub", "vec.times_i", "vec.twice_real", "vec.splat", "vec.take", "vec.linear_transform"),
+    writes=(
+        "vec.add",
+        "vec.sub",
+        "vec.times_i",
+        "vec.twice_real",
+        "vec.splat",
+        "vec.take",
+        "vec.rotate",
+        "vec.linear_transform",
+    ),
 )

@@ -97,9 +97,7 @@ class LinearMap(HashedOnce):
     def is_real(self) -> bool:
         """Whether real vectors become real vectors: no factor is complex."""
         factors = [part.factor for part in self.all_parts]
-        return not any(isinstance(f, complex) for f in factors) and not any(
-            isinstance(d.values.factor, complex) for d in self.explicit
-        )
+        return not any(isinstance(f, complex) for f in factors) and not any(d.values.is_complex for d in self.explicit)
 
     def scale_by(self, factor: complex) -> LinearMap:
         """The same map times a constant."""

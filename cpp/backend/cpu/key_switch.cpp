@@ -105,8 +105,10 @@ PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const C
 }
 
 /// digits (limbs of all of them at limb j) times one key, plus what the sums begin with, under the key's automorphism.
+/// past_caches: as of OutputAutomorphism.
 void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyLimbs& key,
-               const PairStart& begin, const SwitchSource& source, LimbWindow window, std::size_t j) noexcept {
+               const PairStart& begin, const SwitchSource& source, LimbWindow window, std::size_t j,
+               bool past_caches) noexcept {
   const Prime& prime = queue.ntt[source.limbs[j]].prime;
   PairTerm terms[kMaxDigits];
   for (std::size_t d = 0; d < digits.size(); ++d) {
@@ -117,9 +119,22 @@ void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* 
   if (key.galois_element == 1) {
     queue.limb.pair_dot(out, terms, digits.size(), begin, nullptr, accumulator, queue.degree, prime);
   } else {
-    const OutputAutomorphism automorphism = output_automorphism(queue, key.galois_element);
+    OutputAutomorphism automorphism = output_automorphism(queue, key.galois_element);
+    automorphism.past_caches = past_caches;
     queue.limb.pair_dot(out, terms, digits.size(), begin, &automorphism, accumulator, queue.degree, prime);
   }
+}
+
+/// Whether results are more than caches hold, so that their limbs had better not pass through them.
+bool leave_caches(const CpuQueue& queue, std::span<const LimbView> out) noexcept {
+  constexpr std::size_t kCachedBytes = 12 << 20;
+  std::size_t limbs = 0;
+  for (const LimbView& one : out) {
+    limbs += one.polys * one.limbs.size();
+    if (reinterpret_cast<std::uintptr_t>(one.base) % 64 != 0 || one.stride % 8 != 0 || one.poly_stride % 8 != 0)
+      return false;
+  }
+  return limbs * queue.degree * sizeof(Word) > kCachedBytes;
 }
 
 /// Limbs that a slot needs for extended digits.
@@ -193,6 +208,7 @@ void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& sou
   const std::size_t count = source.digits.size(), stride = limb_stride(queue);
   Word* rooms = scratch.data() + part_limbs(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
+  const bool past_caches = leave_caches(queue, out);
   for_each_group(queue, window, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     const Word* limbs[JoinGroup::kMost][kMaxDigits];
     digits.extend(limbs, first, size, rooms + slot * digit_rooms(queue, source) * stride);
@@ -200,7 +216,7 @@ void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& sou
       const PairStart begin = scaled_rest(queue, source, source.rest, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {out[k].limb(0, j), out[k].limb(1, j)};
-        apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j);
+        apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j, past_caches);
       }
     }
   });
@@ -238,7 +254,7 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
       const PairStart begin = scaled_rest(queue, source, source.rest, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
-        apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j);
+        apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j, false);
       }
       const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
       const std::size_t tile =

@@ -36,6 +36,7 @@ struct PairStart {
 struct OutputAutomorphism {
   const std::uint32_t* block_reversal;     // of the aligned blocks of 4 words
   std::uint32_t element, inverse_element;  // g and g^-1 modulo 2N
+  bool past_caches = false;                // to limbs at whole lines, which nothing reads soon
 };
 
 }  // namespace lw::cpu

@@ -17,6 +17,21 @@ namespace {
 // processor.
 constexpr std::size_t kAhead = 128;
 
+// Whether a vector is a line of the caches: then it can be written without reading the line before.
+template <class V>
+constexpr bool kIsLine = V::kWords == 8;
+
+// Terms and words of pairs of sums from which their rows are loaded in runs, and the words of a run of one row. So many
+// rows are more streams than a processor reads ahead by itself. With narrower vectors the runs took more than they
+// gave.
+constexpr std::size_t kTermsOfRuns = 5, kWordsOfRuns = 1 << 14, kRun = 512;
+
+/// Brings words near, one line after the other, by loads: Zen 5 reads ahead of loads, not of what asks for lines.
+inline void load_run(const Word* p) noexcept {
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kRun; i += 8) asm volatile("" : : "r"(p[i]));
+}
+
 /// body(width, i) for the words from i on that as many vectors hold: V::kSums at a time, at the end four.
 template <class V, class Body>
 inline void in_widths(std::size_t n, const Body& body) noexcept {
@@ -28,12 +43,14 @@ inline void in_widths(std::size_t n, const Body& body) noexcept {
   }
 }
 
-/// The vectors of words that are used at a time, from p on; asks for those that come later.
-template <class V, std::size_t kWidth>
+/// The vectors of words that are used at a time, from p on; asks for those that come later, unless all are near.
+template <class V, std::size_t kWidth, bool kNear = false>
 [[gnu::always_inline]] inline void load_ahead(typename V::F64* to, const Word* p) noexcept {
   asm("" : "+r"(p));  // else every address becomes a variable of the loop around this, and there are too many
+  if constexpr (!kNear) {
 #pragma GCC unroll 8
-  for (std::size_t i = 0; i < kWidth * V::kWords; i += 8) V::prefetch(p + kAhead + i);
+    for (std::size_t i = 0; i < kWidth * V::kWords; i += 8) V::prefetch(p + kAhead + i);
+  }
 #pragma GCC unroll 8
   for (std::size_t w = 0; w < kWidth; ++w) to[w] = V::load(p + w * V::kWords);
 }
@@ -87,7 +104,12 @@ class StoreAutomorphism {
     const std::uint32_t half = blocks_.half(static_cast<std::uint32_t>(i / V::kWords), automorphism_.inverse_element);
     // The inverse of the order of g^-1 and the offset.
     const auto& order = orders_[(0 - blocks_.offset(half) * automorphism_.element) % V::kWords];
-    V::store(out + blocks_.place(half), V::reorder(x, order));
+    Word* const to = out + blocks_.place(half);
+    if (kIsLine<V> && automorphism_.past_caches) {
+      V::stream(to, V::reorder(x, order));
+    } else {
+      V::store(to, V::reorder(x, order));
+    }
   }
 
  private:
@@ -101,14 +123,16 @@ struct Straight {
   void store(Word* out, std::size_t i, typename V::F64 x) const noexcept { V::store(out + i, x); }
 };
 
-template <class V, class Place>
-void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
-               const Accumulator& accumulator, std::size_t n, const Prime& p, const Place& place) noexcept {
+/// Words [i, end) of both sums.
+template <class V, bool kNear, class Place>
+[[gnu::always_inline]] inline void pair_sums_of(Word* const out[2], const PairTerm* terms, std::size_t count,
+                                                const PairStart& begin, const Accumulator& accumulator, std::size_t i,
+                                                std::size_t end, const Prime& p, const Place& place) noexcept {
   using F64 = typename V::F64;
   constexpr std::size_t kWords = V::kWords, kEach = V::kSums / 2;
   const PrimeVectors<V> prime(p);
   const F64 scalar = V::set(begin.scalar), scalar_over_q = V::set(begin.scalar / p.q);
-  for (std::size_t i = 0; i < n; i += kEach * kWords) {
+  for (; i < end; i += kEach * kWords) {
     F64 sum[2 * kEach];
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < 2 * kEach; ++w) {
@@ -118,14 +142,33 @@ void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, con
     }
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[2 * kEach], F64(&b)[2 * kEach]) {
       const PairTerm& term = terms[t];
-      load_ahead<V, kEach>(a, term.common + i);
-      load_ahead<V, kEach>(b, term.own[0] + i);
-      load_ahead<V, kEach>(b + kEach, term.own[1] + i);
+      load_ahead<V, kEach, kNear>(a, term.common + i);
+      load_ahead<V, kEach, kNear>(b, term.own[0] + i);
+      load_ahead<V, kEach, kNear>(b + kEach, term.own[1] + i);
 #pragma GCC unroll 8
       for (std::size_t w = 0; w < kEach; ++w) a[kEach + w] = a[w];
     });
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < 2 * kEach; ++w) place.store(out[w / kEach], i + w % kEach * kWords, sum[w]);
+  }
+}
+
+template <class V, class Place>
+void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
+               const Accumulator& accumulator, std::size_t n, const Prime& p, const Place& place) noexcept {
+  if (!kIsLine<V> || count < kTermsOfRuns || n < kWordsOfRuns) {
+    return pair_sums_of<V, false>(out, terms, count, begin, accumulator, 0, n, p, place);
+  }
+  for (std::size_t i = 0; i < n; i += kRun) {
+    for (const Word* from : begin.limbs) {
+      if (from != nullptr) load_run(from + i);
+    }
+    for (std::size_t t = 0; t < count; ++t) {
+      load_run(terms[t].own[0] + i);
+      load_run(terms[t].own[1] + i);
+      load_run(terms[t].common + i);
+    }
+    pair_sums_of<V, true>(out, terms, count, begin, accumulator, i, i + kRun, p, place);
   }
 }
 
@@ -222,6 +265,7 @@ void pair_dot(Word* const out[2], const PairTerm* terms, std::size_t count, cons
     pair_sums<V>(out, terms, count, begin, accumulator, n, p, Straight<V>{});
   } else {
     pair_sums<V>(out, terms, count, begin, accumulator, n, p, StoreAutomorphism<V>(*automorphism, n));
+    if (automorphism->past_caches) V::finish_streams();
   }
 }
 

@@ -148,3 +148,18 @@ def test_mod_down_is_its_composition(ring, rng, removed):
 def test_threads_are_as_asked_for(make_ring):
     one, three = make_ring(16, threads=1), make_ring(16, threads=3)
     assert (one.threads, three.threads) == (1, 1 if one.backend in DEVICES else 3)
+
+
+def test_many_digits_and_results_that_no_cache_holds(rng):
+    """Vectors that are lines of the caches load rows in runs and write results past the caches; others do neither."""
+    degree, (*q, p) = 1 << 14, range(6)
+    primes = _core.primes_near(2.0**48, 2 * degree, 6)
+    digits, x = [[limb] for limb in q], oracle.random_residues(primes[:5], degree, 1, rng)
+    halves = [oracle.random_residues(primes, degree, 5, rng) for _ in "ba"]
+    keys = [(*halves, [*q, p], list(range(5)), pow(5, k, 2 * degree)) for k in range(9)]  # results of 14 MB
+    rest = oracle.random_residues(primes[:5], degree, 1, rng)
+    expected, found = (
+        _core.Ring(degree, primes, backend=backend, threads=1).key_switch(x, rest, digits, [p], q, keys, False)
+        for backend in ("ref", "cpu")
+    )
+    np.testing.assert_array_equal(found, expected)

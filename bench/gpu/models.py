@@ -1,6 +1,6 @@
 """Models of the zoo on a GPU: compiled and saved where their packages are, run encrypted where the GPU is.
 
-python -m bench.gpu.models save FOLDER --only icalabel,altum-age [--digits FILE]
+python -m bench.gpu.models save FOLDER --only icalabel,minilm-search [--digits FILE]
 python -m bench.gpu.models run FOLDER [--only ...] --device cuda --output models.json
 """
 

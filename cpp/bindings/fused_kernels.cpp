@@ -1,14 +1,18 @@
 // The fused kernels on NumPy arrays: values in NTT form; tables, digits and scratch are made here.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 #include <tuple>
+#include <variant>
 
 #include "bindings/ring_arrays.hpp"
+#include "ring/integers.hpp"
 
 namespace lw {
 namespace {
@@ -16,7 +20,8 @@ namespace {
 using namespace nb::literals;
 
 using KeyArrays = std::tuple<ResidueArray, ResidueArray, LimbList, std::vector<std::uint32_t>, std::uint64_t>;
-using TermArrays = std::tuple<std::uint32_t, std::uint32_t, ResidueArray>;
+using CoefficientArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using TermArrays = std::tuple<std::uint32_t, std::uint32_t, std::variant<ResidueArray, CoefficientArray>>;
 
 ConstLimbView cut(const RnsPolys& polys, std::size_t first, std::span<const std::uint16_t> limbs) {
   const ConstLimbView all = polys.view();
@@ -189,16 +194,22 @@ std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, co
   const SwitchArrays source(ring, c1, c0, digits, p, q, extended);
   Keys held(ring, keys, source.limbs(), digits.size());
   const ResultPairs out(ring, source.limbs(), num_giants);
-  std::vector<RnsPolys> plains;
+  std::deque<RnsPolys> plains;
+  std::deque<Integers> integers;
+  std::vector<DiagonalTerm> views;
   for (const auto& [baby, giant, plain] : terms) {
     require(baby <= keys.size() && giant < num_giants, ErrorKind::kValue, "diag_sums: there is no such baby or giant");
-    plains.push_back(load(ring, plain, source.limbs()));
+    DiagonalTerm& term = views.emplace_back(baby, giant);
+    if (const ResidueArray* residues = std::get_if<ResidueArray>(&plain)) {
+      term.plain = std::as_const(plains.emplace_back(load(ring, *residues, source.limbs()))).view();
+    } else {
+      const CoefficientArray& values = std::get<CoefficientArray>(plain);
+      require(ring.backend().form().is_on_host(), ErrorKind::kValue, "diag_sums: coefficients are for the host");
+      term.integers = integers.emplace_back(ring, std::span(values.data(), values.size())).view();
+    }
   }
-  std::vector<DiagonalTerm> views;
-  for (std::size_t t = 0; t < terms.size(); ++t) {
-    views.push_back({std::get<0>(terms[t]), std::get<1>(terms[t]), std::as_const(plains[t]).view()});
-  }
-  Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source.view(), keys.size(), num_giants));
+  Scratch scratch(
+      ring, ring.kernels().diag_sums_scratch(ring.queue(), source.view(), keys.size(), num_giants, !integers.empty()));
   {
     const nb::gil_scoped_release release;
     for_each_window(source.limbs().size(), window, [&](LimbWindow limbs) {
@@ -232,7 +243,8 @@ void bind_key_switch(nb::class_<Ring>& ring) {
 }
 void bind_diag_sums(nb::class_<Ring>& ring) {
   ring.def("diag_sums", &run_diag_sums, "operand"_a, "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a, "terms"_a,
-           "num_giants"_a, "extended"_a = false, "window"_a = 0, "A term is (baby, giant, plain).");
+           "num_giants"_a, "extended"_a = false, "window"_a = 0,
+           "A term is (baby, giant, plain), plain residues or, on a host, coefficients.");
 }
 void bind_mod_down(nb::class_<Ring>& ring) {
   ring.def("mod_down", &run_mod_down, "x"_a, "removed"_a, "inverse"_a, "from_limbs"_a, "to_limbs"_a,

@@ -112,13 +112,14 @@ auto Interpreter::work<Opcode::kCall>(const Instruction& instruction) -> Registe
 template <>
 auto Interpreter::work<Opcode::kEncode>(const Instruction& instruction) -> RegisterValues {
   const auto constant = static_cast<std::uint32_t>(instruction.imm[0]);
-  return one(constants_.acquire(constant, plan_.type(instruction.out[0])));
+  return one(constants_.acquire(constant, plan_.type(instruction.out[0]), is_for_sums_[instruction.out[0]]));
 }
 
 template <>
 auto Interpreter::work<Opcode::kEncodeAt>(const Instruction& instruction) -> RegisterValues {
   const std::int64_t constant = instruction.imm[part(instruction.in[0], instruction.imm.size())];
-  return one(constants_.acquire(static_cast<std::uint32_t>(constant), plan_.type(instruction.out[0])));
+  return one(constants_.acquire(static_cast<std::uint32_t>(constant), plan_.type(instruction.out[0]),
+                                is_for_sums_[instruction.out[0]]));
 }
 
 template <>

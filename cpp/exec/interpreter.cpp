@@ -31,6 +31,23 @@ std::vector<bool> read_once(const Plan& plan) {
   return result;
 }
 
+/// By register: whether it holds plaintexts, each of which is read once, and that by a sum of products.
+std::vector<bool> for_sums(const Plan& plan) {
+  std::vector<bool> result(plan.num_registers());
+  const std::vector<bool> is_read_once = read_once(plan);
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      if (instruction.op != Opcode::kDiagSums) continue;
+      for (const Operand& operand : instruction.in) {
+        const ValueType& type = plan.type(operand.reg);
+        result[operand.reg] = type.kind == TypeKind::kPlain && is_read_once[operand.reg] &&
+                              type.count == plan.type(instruction.out[0]).count;
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<bool> watched(const Plan& plan, const Observers& observers) {
   std::vector<bool> result(plan.num_registers());
   for (const std::uint32_t reg : observers.watch) result[reg] = true;
@@ -55,6 +72,7 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_p
       scheme_(make_scheme(context, observers.tick)),
       registers_(plan.num_registers()),
       is_watched_(watched(plan, observers)),
+      is_for_sums_(for_sums(plan)),
       is_read_once_(read_once(plan)),
       linear_(plan, context.ring().degree(), without(is_read_once_, observers.watch)) {
   if (!observers.on_state) return;

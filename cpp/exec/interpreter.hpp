@@ -102,6 +102,7 @@ class Interpreter {
   bool is_repeating_ = false;          // what is done again before a state is reached
   std::vector<bool> is_told_;          // of the body's instructions: whether the state before it is
   std::vector<bool> is_watched_;
+  std::vector<bool> is_for_sums_;   // plaintexts of one sum of products each
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
   LinearResults linear_;
 };

@@ -67,7 +67,7 @@ class MapSums {
       for (; first < products_.size() && products_[first].sum == sum && held.size() < at_once_; ++first) {
         call(tick_);
         factors.push_back(&x[products_[first].input]);
-        held.push_back(constants_.acquire_product(constant_, first, plain_));
+        held.push_back(constants_.acquire_product(constant_, first, plain_, false));
       }
       std::vector<const Plaintext*> plains;
       for (const Plaintext& plain : held) plains.push_back(&plain);
@@ -86,7 +86,7 @@ class MapSums {
     std::vector<Plaintext> held;
     for (const std::uint32_t number : pass.products) {
       call(tick_);
-      held.push_back(constants_.acquire_product(constant_, number, plain_));
+      held.push_back(constants_.acquire_product(constant_, number, plain_, true));
     }
     std::vector<Evaluator::Diagonal> diagonals;
     for (std::size_t i = 0; i < held.size(); ++i) {

@@ -51,7 +51,7 @@ PlaintextProvider::Name PlaintextProvider::name_of(std::uint32_t constant, std::
 }
 
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
-                                                  const ValueType& type) {
+                                                  const ValueType& type, bool for_sums) {
   if (prepared_ != nullptr) {
     if (std::vector<Plaintext> found = prepared_->find(constant, product, type); !found.empty()) return found;
   }
@@ -62,8 +62,15 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::o
   const Making making(*this, name);
   lock.unlock();
   const QueueScope scope;  // others will read them too
-  std::vector<Plaintext> lifted = lift(round_values(std::get<Values>(name), type).coefficients, type);
-  keep_whole(name, lifted);
+  const Rounded made = round_values(std::get<Values>(name), type);
+  if (for_sums && lifts_late_) {
+    lock.lock();
+    const bool stays = made.is_kept && has_room(plaintext_bytes(type));
+    lock.unlock();
+    if (!stays) return unlifted(made.coefficients, type);
+  }
+  std::vector<Plaintext> lifted = lift(made.coefficients, type);
+  keep_whole(name, lifted, made.is_kept);
   return lifted;
 }
 
@@ -83,7 +90,7 @@ PlaintextProvider::Kept PlaintextProvider::keep(std::uint32_t constant, std::opt
   lock.unlock();
   if (is_worth_a_try) {
     std::vector<Plaintext> lifted = lift(made.coefficients, type);
-    if (keep_whole(name, lifted)) return {std::move(lifted), {}};
+    if (keep_whole(name, lifted, true)) return {std::move(lifted), {}};
   }
   return {{}, std::move(made.coefficients)};
 }
@@ -95,6 +102,20 @@ std::vector<Plaintext> PlaintextProvider::lift(const Coefficients& coefficients,
     lifted.back().slots = type.slots;
   }
   return lifted;
+}
+
+std::vector<Plaintext> PlaintextProvider::unlifted(const Coefficients& coefficients, const ValueType& type) const {
+  std::vector<Plaintext> all;
+  for (const auto& vector : coefficients) {
+    Plaintext& one = all.emplace_back();
+    one.level = type.level;
+    one.basis = type.basis;
+    one.scale = context_->parameters().is_bfv() ? 1.0 : type.scale;
+    one.slots = type.slots;
+    one.parameters = context_->parameters().fingerprint();
+    one.coefficients = vector;
+  }
+  return all;
 }
 
 void PlaintextProvider::foresee(std::size_t bytes) {
@@ -151,10 +172,7 @@ bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
 
 /// The rounded coefficients of a constant: those that are known, or made anew.
 PlaintextProvider::Rounded PlaintextProvider::round_values(const Values& values, const ValueType& type) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = rounded_.find(values); found != rounded_.end()) return {found->second, true};
-  }
+  if (Rounded found = find_rounded(values, type); !found.coefficients.empty()) return found;
   Coefficients made;
   std::vector<Hash> hashes;
   for (const std::vector<std::int64_t>& vector : round(values, type)) {
@@ -167,7 +185,34 @@ PlaintextProvider::Rounded PlaintextProvider::round_values(const Values& values,
     if (made.back() == nullptr) made.back() = std::make_shared<const Integers>(context_->ring(), vector);
   }
   const bool is_kept = keep_rounded(values, type, hashes, made);
+  if (!is_kept && lifts_late_) note_held(values, made);
   return {std::move(made), is_kept};
+}
+
+PlaintextProvider::Rounded PlaintextProvider::find_rounded(const Values& values, const ValueType& type) {
+  if (prepared_ != nullptr) {
+    Coefficients found = prepared_->find_coefficients(std::get<0>(values), std::get<1>(values), type);
+    if (!found.empty()) return {std::move(found), true};
+  }
+  const std::lock_guard lock(mutex_);
+  if (const auto kept = rounded_.find(values); kept != rounded_.end()) return {kept->second, true};
+  Rounded found{{}, false};
+  const auto held = held_rounded_.find(values);
+  if (held == held_rounded_.end()) return found;
+  for (const auto& vector : held->second) {
+    found.coefficients.push_back(vector.lock());
+    if (found.coefficients.back() == nullptr) return {{}, false};
+  }
+  return found;
+}
+
+void PlaintextProvider::note_held(const Values& values, const Coefficients& made) {
+  const std::lock_guard lock(mutex_);
+  if (held_rounded_.size() >= most_held_rounded_) {
+    std::erase_if(held_rounded_, [](const auto& entry) { return entry.second[0].expired(); });
+    most_held_rounded_ = 2 * held_rounded_.size() + 64;
+  }
+  held_rounded_[values].assign(made.begin(), made.end());
 }
 
 std::vector<std::vector<std::int64_t>> PlaintextProvider::round(const Values& values, const ValueType& type) const {
@@ -214,10 +259,10 @@ bool PlaintextProvider::keep_rounded(const Values& values, const ValueType& type
   return true;
 }
 
-bool PlaintextProvider::keep_whole(const Name& name, const std::vector<Plaintext>& lifted) {
+bool PlaintextProvider::keep_whole(const Name& name, const std::vector<Plaintext>& lifted, bool is_kept) {
   const std::lock_guard lock(mutex_);
   note_held(name, lifted);
-  if (!rounded_.contains(std::get<Values>(name)) || whole_.contains(name) || !has_room(num_bytes(lifted))) return false;
+  if (!is_kept || whole_.contains(name) || !has_room(num_bytes(lifted))) return false;
   recent_.push_front(name);
   whole_[name] = {lifted, recent_.begin()};
   whole_bytes_ += num_bytes(lifted);

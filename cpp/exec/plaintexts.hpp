@@ -45,20 +45,33 @@ using Coefficients = std::vector<std::shared_ptr<const Integers>>;
 /// same time. Nor is one that somebody makes: others wait for it. So whatever runs there are, each plaintext is in
 /// memory once, apart from those that runs lift for themselves. What was prepared is not made at all. Safe to share
 /// between threads.
+///
+/// For sums of products it hands out coefficients where whole plaintexts do not stay, if it may (`lifts_late`): those
+/// transform a few limbs at a time, so that whole ones of all terms are never in memory, nor go there and back. Runs at
+/// the same time then transform each for itself.
 class PlaintextProvider {
  public:
   PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
-                    std::size_t budget_bytes, std::shared_ptr<const PreparedConstants> prepared = nullptr)
+                    std::size_t budget_bytes, std::shared_ptr<const PreparedConstants> prepared = nullptr,
+                    bool lifts_late = false)
       : context_(std::move(context)),
         scheme_(make_scheme(*context_)),
         source_(std::move(source)),
         products_(std::move(products)),
         budget_bytes_(budget_bytes),
+        lifts_late_(lifts_late && context_->ring().backend().form().is_on_host()),
         prepared_(std::move(prepared)),
         prepared_bytes_(prepared_ == nullptr ? 0 : prepared_->num_bytes()) {}
 
   /// Gets the plaintexts of a constant, as many as `type` counts; those of one product of a block map, if it is given.
-  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+  /// for_sums: they may be coefficients.
+  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type,
+                                 bool for_sums = false);
+
+  /// The rounded coefficients of those.
+  Coefficients coefficients(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type) {
+    return round_values(std::get<Values>(name_of(constant, product, type)), type).coefficients;
+  }
 
   /// The kept form of a constant: whole plaintexts, else coefficients, else nothing.
   struct Kept {
@@ -119,11 +132,15 @@ class PlaintextProvider {
   std::size_t plaintext_bytes(const ValueType& type) const;
   bool has_room(std::size_t bytes) const noexcept;
 
+  std::vector<Plaintext> unlifted(const Coefficients& coefficients, const ValueType& type) const;
   Rounded round_values(const Values& values, const ValueType& type);
+  /// Coefficients that are kept, or that somebody holds; none where there are none.
+  Rounded find_rounded(const Values& values, const ValueType& type);
+  void note_held(const Values& values, const Coefficients& made);
   std::vector<std::vector<std::int64_t>> round(const Values& values, const ValueType& type) const;
   bool keep_rounded(const Values& values, const ValueType& type, const std::vector<Hash>& hashes, Coefficients& made);
-  /// Keeps whole plaintexts where there is room. Returns whether they stay.
-  bool keep_whole(const Name& name, const std::vector<Plaintext>& lifted);
+  /// Keeps whole plaintexts where there is room, if their coefficients are. Returns whether they stay.
+  bool keep_whole(const Name& name, const std::vector<Plaintext>& lifted, bool is_kept);
   void drop_oldest();
   void note_held(const Name& name, const std::vector<Plaintext>& lifted);
 
@@ -132,6 +149,7 @@ class PlaintextProvider {
   ConstantSource source_;
   ProductSource products_;
   std::size_t budget_bytes_;
+  bool lifts_late_;
   std::shared_ptr<const PreparedConstants> prepared_;
   std::size_t prepared_bytes_;  // of the budget
   mutable std::mutex mutex_;
@@ -141,8 +159,9 @@ class PlaintextProvider {
   std::list<Name> recent_;  // most recently used first, of those
   std::size_t rounded_bytes_ = 0, whole_bytes_ = 0, foreseen_bytes_ = 0;
   std::map<Name, HeldConstant> held_;
+  std::map<Values, std::vector<std::weak_ptr<const Integers>>> held_rounded_;  // not kept, but in use
   std::map<Name, Work> making_;
-  std::size_t most_held_ = 64;  // entries, before those that nobody has leave
+  std::size_t most_held_ = 64, most_held_rounded_ = 64;  // entries, before those that nobody has leave
 };
 
 }  // namespace lw

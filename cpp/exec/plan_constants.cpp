@@ -6,7 +6,7 @@
 namespace lw {
 
 std::vector<Plaintext> PlanConstants::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
-                                              const ValueType& type) {
+                                              const ValueType& type, bool for_sums) {
   if (recorded_ != nullptr) {
     const PlaintextProvider::Kept kept = provider_.keep(constant, product, type);
     if (hold(kept)) return kept.whole.empty() ? provider_.lift(kept.coefficients, type) : kept.whole;
@@ -14,7 +14,7 @@ std::vector<Plaintext> PlanConstants::acquire(std::uint32_t constant, std::optio
     *recorded_ = {};
     recorded_ = nullptr;
   }
-  return provider_.acquire(constant, product, type);
+  return provider_.acquire(constant, product, type, for_sums);
 }
 
 /// Whether it stays for replays. Plaintexts that had to make way since are out of the budget, though they are held.

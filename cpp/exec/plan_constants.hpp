@@ -26,17 +26,19 @@ class PlanConstants {
                          std::function<void()> give_up = {})
       : provider_(provider), recorded_(recorded), give_up_(std::move(give_up)) {}
 
-  std::vector<Plaintext> acquire(std::uint32_t constant, const ValueType& type) {
-    return acquire(constant, std::nullopt, type);
+  /// for_sums: as of the provider.
+  std::vector<Plaintext> acquire(std::uint32_t constant, const ValueType& type, bool for_sums) {
+    return acquire(constant, std::nullopt, type, for_sums);
   }
   /// The plaintext of one product of a block map.
-  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type) {
-    return acquire(constant, product, type)[0];
+  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type, bool for_sums) {
+    return acquire(constant, product, type, for_sums)[0];
   }
   const PlaintextProvider& provider() const noexcept { return provider_; }
 
  private:
-  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type,
+                                 bool for_sums);
   bool hold(const PlaintextProvider::Kept& kept);
 
   PlaintextProvider& provider_;

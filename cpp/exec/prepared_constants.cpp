@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -21,17 +23,28 @@
 namespace lw {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::uint16_t kPlaintextRows = 1, kNames = 2;  // section kinds
 constexpr std::chrono::milliseconds kLookEvery{20}, kMostWait{60'000};
 
-/// A record of the file: a name, and what its plaintexts say of themselves.
+/// A record of the file: a name, what its plaintexts say of themselves, and whether their rows are coefficients.
 struct PreparedRecord {
   PreparedName name;
   double scale = 1.0;
-  std::uint64_t basis = 0;
+  std::uint64_t basis = 0, is_coefficients = 0;
 };
-static_assert(sizeof(PreparedRecord) == 56);
+static_assert(sizeof(PreparedRecord) == 64);
+
+/// The beginning of a row of coefficients, as processors have it.
+struct CoefficientHead {
+  std::uint64_t count, is_narrow, is_mirrored, bytes;
+  std::uint64_t zeros[4];  // the words that follow begin a line of a cache
+};
+static_assert(sizeof(CoefficientHead) == 64);
+
+std::uint64_t row_bytes_of(const Integers& integers) noexcept {
+  return sizeof(CoefficientHead) + (integers.used_bytes() + 63) / 64 * 64;
+}
 
 const char* vectors_name() noexcept {
   switch (widest_vectors()) {
@@ -122,62 +135,104 @@ class CopyingTurn {
   bool is_ours_ = false;
 };
 
-/// The rows of a file, one after the other, as they are in memory.
+/// Rows of a file, those of some records, one after the other, as they are in memory.
 class PreparedRows {
  public:
-  explicit PreparedRows(const Reader& reader) : reader_(reader), section_(reader.find(kPlaintextRows)) {
-    starts_.push_back(0);
-    for (std::size_t row = 0; row < reader.num_rows(section_); ++row) {
-      starts_.push_back(starts_.back() + reader.unverified_row(section_, row).size());
-    }
-  }
+  explicit PreparedRows(const Reader& reader) : reader_(reader), section_(reader.find(kPlaintextRows)) {}
 
-  std::size_t size() const noexcept { return starts_.size() - 1; }
+  std::size_t num_in_file() const { return reader_.num_rows(section_); }
+  std::uint64_t bytes_in_file(std::size_t row) const { return reader_.unverified_row(section_, row).size(); }
+  /// Takes a row. Returns where it begins.
+  std::uint64_t take(std::size_t row) {
+    rows_.push_back(row);
+    starts_.push_back(starts_.back() + bytes_in_file(row));
+    return starts_[rows_.size() - 1];
+  }
+  bool empty() const noexcept { return rows_.empty(); }
   std::uint64_t bytes() const noexcept { return starts_.back(); }
-  std::uint64_t start(std::size_t row) const noexcept { return starts_[row]; }
-  std::uint64_t bytes_of(std::size_t row) const noexcept { return starts_[row + 1] - starts_[row]; }
-  /// The hash of their table commits to every one of them.
+  /// The hash of their table and their numbers commits to every one of them.
   std::string memory_name() const {
     static constexpr char kDigits[] = "0123456789abcdef";
+    std::vector<std::uint8_t> content(reader_.section_info(section_).hash.begin(),
+                                      reader_.section_info(section_).hash.end());
+    const auto* const numbers = reinterpret_cast<const std::uint8_t*>(rows_.data());
+    content.insert(content.end(), numbers, numbers + rows_.size() * sizeof(rows_[0]));
     std::string name = "latticework-prepared-";
-    for (const std::uint8_t byte : reader_.section_info(section_).hash) {
-      name += {kDigits[byte >> 4], kDigits[byte & 15]};
-    }
+    for (const std::uint8_t byte : blake3(content)) name += {kDigits[byte >> 4], kDigits[byte & 15]};
     return name;
   }
 
   void copy(const SealedMemory::Sink& sink, const Tick& tick) const {
     std::vector<std::uint8_t> buffer;
-    for (std::size_t row = 0; row < size(); ++row) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
       call(tick);
-      buffer.resize(bytes_of(row));
-      reader_.read_row(section_, row, buffer);
-      if (!is_intact(row, buffer)) {
-        throw Error(ErrorKind::kFormat, reader_.name() + ": plaintext " + std::to_string(row) +
+      buffer.resize(bytes_of(i));
+      reader_.read_row(section_, rows_[i], buffer);
+      if (!is_intact(i, buffer)) {
+        throw Error(ErrorKind::kFormat, reader_.name() + ": plaintext " + std::to_string(rows_[i]) +
                                             " does not match its hash; the file was altered or is damaged, run "
                                             "`latticework prepare` again");
       }
-      sink(start(row), buffer);
+      sink(starts_[i], buffer);
     }
   }
 
   bool are_in(const SealedMemory& memory, const Tick& tick) const {
-    for (std::size_t row = 0; row < size(); ++row) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
       call(tick);
-      if (!is_intact(row, memory.bytes().subspan(start(row), bytes_of(row)))) return false;
+      if (!is_intact(i, memory.bytes().subspan(starts_[i], bytes_of(i)))) return false;
     }
     return true;
   }
 
  private:
-  bool is_intact(std::size_t row, std::span<const std::uint8_t> content) const {
-    return reader_.is_written(section_, row, content, fast_sum(content));
+  std::uint64_t bytes_of(std::size_t i) const noexcept { return starts_[i + 1] - starts_[i]; }
+  bool is_intact(std::size_t i, std::span<const std::uint8_t> content) const {
+    return reader_.is_written(section_, rows_[i], content, fast_sum(content));
   }
 
   const Reader& reader_;
   std::size_t section_;
-  std::vector<std::uint64_t> starts_;
+  std::vector<std::size_t> rows_;
+  std::vector<std::uint64_t> starts_{0};
 };
+
+/// A record, the rows that are its own, and their bytes.
+struct RecordRows {
+  PreparedRecord record;
+  std::size_t first_row;
+  std::uint64_t bytes = 0;
+};
+
+/// What a budget holds, of records in the order of their worth: all plaintexts if they fit; else coefficients, as many
+/// as fit, and then plaintexts.
+std::vector<bool> choose(std::span<const RecordRows> all, std::uint64_t budget_bytes) {
+  std::uint64_t whole = 0;
+  for (const RecordRows& one : all) whole += one.record.is_coefficients != 0 ? 0 : one.bytes;
+  std::set<PreparedName> has_whole;
+  for (const RecordRows& one : all) {
+    if (one.record.is_coefficients == 0) has_whole.insert(one.record.name.of_coefficients());
+  }
+  std::vector<bool> chosen(all.size());
+  const auto take = [&](std::uint64_t is_coefficients, const auto& is_wanted) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].record.is_coefficients != is_coefficients || all[i].bytes > budget_bytes || !is_wanted(all[i])) {
+        continue;
+      }
+      chosen[i] = true;
+      budget_bytes -= all[i].bytes;
+    }
+  };
+  const auto any = [](const RecordRows&) { return true; };
+  if (whole <= budget_bytes) {  // coefficients only of what has nothing else in the file
+    take(0, any);
+    take(1, [&](const RecordRows& one) { return !has_whole.contains(one.record.name); });
+  } else {
+    take(1, any);
+    take(0, any);
+  }
+  return chosen;
+}
 
 std::shared_ptr<const SealedMemory> share(const PreparedRows& rows, int fd, const Tick& tick) {
   const std::string name = rows.memory_name();
@@ -213,18 +268,55 @@ std::vector<std::uint8_t> bytes_of_limbs(const RnsPolys& residues, const Ring& r
   return bytes;
 }
 
+std::vector<std::uint8_t> bytes_of_integers(const Integers& integers) {
+  const IntegerView view = integers.view();
+  const CoefficientHead head{view.count, view.is_narrow, view.is_mirrored, integers.used_bytes(), {}};
+  std::vector<std::uint8_t> bytes(row_bytes_of(integers));
+  std::memcpy(bytes.data(), &head, sizeof(head));
+  std::memcpy(bytes.data() + sizeof(head), view.words, integers.used_bytes());
+  return bytes;
+}
+
+/// Coefficients in memory, from their row, whose words are what its head says; a null pointer where they are not.
+std::shared_ptr<const Integers> integers_in(const std::shared_ptr<const SealedMemory>& memory, std::uint64_t start,
+                                            std::uint64_t bytes, std::size_t degree) {
+  CoefficientHead head;
+  if (bytes < sizeof(head)) return nullptr;
+  std::memcpy(&head, memory->bytes().data() + start, sizeof(head));
+  const bool is_count = std::has_single_bit(head.count) && head.count <= degree;
+  if (!is_count || head.is_narrow > 1 || head.is_mirrored > 1 || (head.is_mirrored == 1 && head.count < 2)) {
+    return nullptr;
+  }
+  const std::uint64_t held = head.is_mirrored == 1 ? head.count / 2 : head.count;
+  const std::uint64_t words = head.is_narrow == 1 ? (held + 1) / 2 : held;
+  if (head.bytes != words * sizeof(Word) || sizeof(head) + head.bytes > bytes) return nullptr;
+  struct Held {
+    std::shared_ptr<const SealedMemory> memory;
+    Integers integers;
+  };
+  const IntegerView form{nullptr, head.count, head.is_narrow == 1, head.is_mirrored == 1};
+  Buffer words_of_it = Buffer::read_only(memory->bytes().subspan(start + sizeof(head), head.bytes));
+  const auto found = std::make_shared<Held>(memory, Integers(form, std::move(words_of_it)));
+  return {found, &found->integers};
+}
+
 struct ToPrepare {
   std::uint32_t constant;
   std::optional<std::uint32_t> product;
   ValueType type;
+  double uses;  // in a run
 };
 
-std::vector<ToPrepare> constants_to_prepare(const Plan& plan, const PlaintextProvider& provider) {
+/// What a run uses most comes first.
+std::vector<ToPrepare> constants_to_prepare(const Plan& plan, const PlaintextProvider& provider,
+                                            std::span<const double> uses) {
   std::vector<ToPrepare> found;
   std::set<PreparedName> known;
   for_each_constant(plan, provider, [&](std::uint32_t constant, std::optional<std::uint32_t> product, ValueType type) {
-    if (known.insert(PreparedName::of(constant, product, type)).second) found.push_back({constant, product, type});
+    if (!known.insert(PreparedName::of(constant, product, type)).second) return;
+    found.push_back({constant, product, type, constant < uses.size() ? uses[constant] : 0.0});
   });
+  std::ranges::stable_sort(found, std::greater<>(), &ToPrepare::uses);
   return found;
 }
 
@@ -251,22 +343,38 @@ PreparedName PreparedName::of(std::uint32_t constant, std::optional<std::uint32_
 }
 
 std::uint64_t write_prepared(const std::string& path, const Context& context, const Plan& plan,
-                             PlaintextProvider& provider, const PreparedFor& belongs, const Tick& tick) {
+                             PlaintextProvider& provider, std::span<const double> uses, std::uint64_t most_whole,
+                             const PreparedFor& belongs, const Tick& tick) {
   require_host(context, path);
   const Ring& ring = context.ring();
-  const std::vector<ToPrepare> wanted = constants_to_prepare(plan, provider);
+  std::vector<ToPrepare> wanted = constants_to_prepare(plan, provider, uses);
   if (wanted.empty()) throw Error(ErrorKind::kValue, path + ": the plan encodes no constants, so none can be prepared");
   std::vector<PreparedRecord> records;
   Writer::Declared rows{kPlaintextRows, 0};
-  for (const ToPrepare& one : wanted) {
+  std::vector<ToPrepare> rounded;
+  std::set<PreparedName> known;
+  for (const ToPrepare& one : wanted) {  // a first time, for their sizes
+    const PreparedName name = PreparedName::of(one.constant, one.product, one.type).of_coefficients();
+    if (!known.insert(name).second) continue;
+    call(tick);
+    records.push_back({name, 1.0, 0, 1});
+    rounded.push_back(one);
+    for (const auto& vector : provider.coefficients(one.constant, one.product, one.type)) {
+      rows.row_bytes.push_back(row_bytes_of(*vector));
+    }
+  }
+  std::erase_if(wanted, [&](const ToPrepare& one) {
     const Basis basis = plain_basis(one.type);
+    const std::uint64_t bytes = context.limbs(one.type.level, basis).size() * ring.stride() * sizeof(Word);
+    if (one.type.count * bytes > most_whole) return true;
+    most_whole -= one.type.count * bytes;
     const double scale = context.parameters().is_bfv() ? 1.0 : one.type.scale;
     records.push_back(
-        {PreparedName::of(one.constant, one.product, one.type), scale, static_cast<std::uint64_t>(basis)});
-    const std::uint64_t bytes = context.limbs(one.type.level, basis).size() * ring.stride() * sizeof(Word);
+        {PreparedName::of(one.constant, one.product, one.type), scale, static_cast<std::uint64_t>(basis), 0});
     rows.row_bytes.insert(rows.row_bytes.end(), one.type.count, bytes);
-    rows.bytes += one.type.count * bytes;
-  }
+    return false;
+  });
+  for (const std::uint64_t bytes : rows.row_bytes) rows.bytes += bytes;
   const std::vector<Writer::Declared> sections{{kNames, records.size() * sizeof(PreparedRecord)}, rows};
   const cbor::Map header{{"prepared", kFormat},
                          {"plan", std::vector<std::uint8_t>(belongs.plan.begin(), belongs.plan.end())},
@@ -274,6 +382,12 @@ std::uint64_t write_prepared(const std::string& path, const Context& context, co
                          {"machine", machine_of(context)}};
   Writer writer(path, FileKind::kPrepared, context.parameters().fingerprint(), header, sections);
   writer.write({reinterpret_cast<const std::uint8_t*>(records.data()), records.size() * sizeof(PreparedRecord)});
+  for (const ToPrepare& one : rounded) {
+    call(tick);
+    for (const auto& vector : provider.coefficients(one.constant, one.product, one.type)) {
+      writer.write(bytes_of_integers(*vector));
+    }
+  }
   for (const ToPrepare& one : wanted) {
     call(tick);
     for (const Plaintext& made : provider.acquire(one.constant, one.product, one.type)) {
@@ -285,32 +399,42 @@ std::uint64_t write_prepared(const std::string& path, const Context& context, co
 }
 
 PreparedConstants::PreparedConstants(std::shared_ptr<const Context> context, const std::string& path,
-                                     const PreparedFor& belongs, const Tick& tick)
+                                     const PreparedFor& belongs, std::uint64_t budget_bytes, const Tick& tick)
     : context_(std::move(context)) {
   require_host(*context_, path);
   const Reader reader = open_container({path, {}}, FileKind::kPrepared, context_->parameters());
   check_owner(reader.descriptor(), path);
   check_belongs(reader, *context_, belongs);
-  const PreparedRows rows(reader);
+  PreparedRows rows(reader);
   const std::size_t stride = context_->ring().stride();
   std::size_t row = 0;
+  const auto fail = [&](std::size_t number) {
+    throw Error(ErrorKind::kFormat, path + ": plaintext " + std::to_string(number) + " is not what its name says");
+  };
+  std::vector<RecordRows> all;
   for (const PreparedRecord& record : read_records(reader)) {
     const Level level{record.name.track, record.name.level};
-    const auto fail = [&] {
-      throw Error(ErrorKind::kFormat, path + ": plaintext " + std::to_string(row) + " is not what its name says");
-    };
-    if (!context_->parameters().has_level(level) || record.basis > 1 || record.name.count == 0 ||
-        !std::isfinite(record.name.scale) || !std::isfinite(record.scale))
-      fail();
-    const Basis basis = static_cast<Basis>(record.basis);
-    const std::size_t bytes = context_->limbs(level, basis).size() * stride * sizeof(Word);
-    if (record.name.count > rows.size() - row) fail();
-    places_[record.name] = {rows.start(row) / sizeof(Word), record.scale, basis};
+    if (!context_->parameters().has_level(level) || record.basis > 1 || record.is_coefficients > 1 ||
+        record.name.count == 0 || !std::isfinite(record.name.scale) || !std::isfinite(record.scale) ||
+        record.name.count > rows.num_in_file() - row)
+      fail(row);
+    const std::size_t limbs = context_->limbs(level, static_cast<Basis>(record.basis)).size();
+    RecordRows& one = all.emplace_back(RecordRows{record, row});
     for (std::uint32_t i = 0; i < record.name.count; ++i, ++row) {
-      if (rows.bytes_of(row) != bytes) fail();
+      const std::uint64_t bytes = rows.bytes_in_file(row);
+      if (record.is_coefficients == 0 && bytes != limbs * stride * sizeof(Word)) fail(row);
+      one.bytes += bytes;
     }
   }
-  if (row != rows.size()) throw Error(ErrorKind::kFormat, path + ": has plaintexts without a name");
+  if (row != rows.num_in_file()) throw Error(ErrorKind::kFormat, path + ": has plaintexts without a name");
+  const std::vector<bool> chosen = choose(all, budget_bytes);
+  std::vector<std::uint64_t> starts;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::uint32_t k = 0; chosen[i] && k < all[i].record.name.count; ++k) {
+      starts.push_back(rows.take(all[i].first_row + k));
+    }
+  }
+  if (rows.empty()) return;
   memory_ = share(rows, reader.descriptor(), tick);
   struct Held {
     std::shared_ptr<const SealedMemory> memory;
@@ -318,6 +442,23 @@ PreparedConstants::PreparedConstants(std::shared_ptr<const Context> context, con
   };
   const auto held = std::make_shared<Held>(memory_, Buffer::read_only(memory_->bytes()));
   words_ = std::shared_ptr<Buffer>(held, &held->words);
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!chosen[i]) continue;
+    const PreparedRecord& record = all[i].record;
+    const std::size_t first = taken;
+    taken += record.name.count;
+    if (record.is_coefficients == 0) {
+      places_[record.name] = {starts[first] / sizeof(Word), record.scale, static_cast<Basis>(record.basis)};
+      continue;
+    }
+    for (std::uint32_t k = 0; k < record.name.count; ++k) {
+      const std::uint64_t bytes = rows.bytes_in_file(all[i].first_row + k);
+      auto integers = integers_in(memory_, starts[first + k], bytes, context_->degree());
+      if (integers == nullptr) fail(all[i].first_row + k);
+      coefficients_[record.name].push_back(std::move(integers));
+    }
+  }
 }
 
 std::vector<Plaintext> PreparedConstants::find(std::uint32_t constant, std::optional<std::uint32_t> product,
@@ -333,6 +474,13 @@ std::vector<Plaintext> PreparedConstants::find(std::uint32_t constant, std::opti
                      type.slots, context_->parameters().fingerprint()});
   }
   return found;
+}
+
+std::vector<std::shared_ptr<const Integers>> PreparedConstants::find_coefficients(std::uint32_t constant,
+                                                                                  std::optional<std::uint32_t> product,
+                                                                                  const ValueType& type) const {
+  const auto place = coefficients_.find(PreparedName::of(constant, product, type).of_coefficients());
+  return place == coefficients_.end() ? std::vector<std::shared_ptr<const Integers>>() : place->second;
 }
 
 }  // namespace lw

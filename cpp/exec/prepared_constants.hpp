@@ -7,9 +7,11 @@
 // theirs if it is sealed, and every row is what the table of their own file says. Those that begin together take turns.
 // Where the system has no such memory, each process has a copy.
 //
-// The file is trusted as the plan is, so it is refused where another user could have written it. It holds whole
-// plaintexts rather than coefficients, which are fewer bytes: each process would still transform those, and hold the
-// limbs, which are most of the memory, by itself.
+// The file is trusted as the plan is, so it is refused where another user could have written it. It holds each constant
+// in both forms: whole plaintexts, which nobody has to transform, and their rounded coefficients, which are a tenth of
+// the bytes or less, and which sums of products transform where they use them. A server takes what its budget holds:
+// all plaintexts if they fit; else coefficients, which spare more time a byte, and with the rest of it plaintexts.
+// Those that a run uses most come first in the file.
 #pragma once
 
 #include <compare>
@@ -18,11 +20,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "exec/plan.hpp"
 #include "io/sealed_memory.hpp"
+#include "ring/integers.hpp"
 #include "rlwe/ciphertext.hpp"
 
 namespace lw {
@@ -46,30 +50,37 @@ struct PreparedName {
   std::uint32_t track = 0, level = 0, basis = 0, is_addend = 0;
 
   static PreparedName of(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type) noexcept;
+  /// The name of its coefficients.
+  PreparedName of_coefficients() const noexcept { return {constant, product, slots, count, scale}; }
   auto operator<=>(const PreparedName&) const = default;
 };
 
 /// Encodes all constants of a plan that can be told from its code, and writes them to a new file, which appears when it
-/// is complete. Returns its bytes. Throws lw::Error(kValue) for a plan without constants, IoError, what the provider
-/// and `tick` throw.
+/// is complete. uses: of each constant in a run; whole plaintexts take no more than `most_whole`. Returns its bytes.
+/// Throws lw::Error(kValue) for a plan without constants, IoError, what the provider and `tick` throw.
 std::uint64_t write_prepared(const std::string& path, const Context& context, const Plan& plan,
-                             PlaintextProvider& provider, const PreparedFor& belongs, const Tick& tick);
+                             PlaintextProvider& provider, std::span<const double> uses, std::uint64_t most_whole,
+                             const PreparedFor& belongs, const Tick& tick);
 
 /// Constants from such a file, which is not read again once this is made: it may be replaced, altered or gone. Safe to
 /// share between threads.
 class PreparedConstants {
  public:
-  /// Throws lw::Error: kParameterMismatch for a file of other parameters, of another plan or build, or for another
-  /// backend or instruction set; kFormat for one that is damaged; kSecurity for one that another user could have
-  /// written; kOutOfMemory; what `tick` throws.
+  /// Takes no more than `budget_bytes` of it. Throws lw::Error: kParameterMismatch for a file of other parameters, of
+  /// another plan or build, or for another backend or instruction set; kFormat for one that is damaged; kSecurity for
+  /// one that another user could have written; kOutOfMemory; what `tick` throws.
   PreparedConstants(std::shared_ptr<const Context> context, const std::string& path, const PreparedFor& belongs,
-                    const Tick& tick);
+                    std::uint64_t budget_bytes, const Tick& tick);
 
-  /// The plaintexts of a constant, as of PlaintextProvider::acquire; none where it was not prepared.
+  /// The plaintexts of a constant, as of PlaintextProvider::acquire; none where they are not here.
   std::vector<Plaintext> find(std::uint32_t constant, std::optional<std::uint32_t> product,
                               const ValueType& type) const;
+  /// Their coefficients, which are the same at every level; none where they are not here.
+  std::vector<std::shared_ptr<const Integers>> find_coefficients(std::uint32_t constant,
+                                                                 std::optional<std::uint32_t> product,
+                                                                 const ValueType& type) const;
   /// Bytes of memory, however many processes share it.
-  std::size_t num_bytes() const noexcept { return memory_->bytes().size(); }
+  std::size_t num_bytes() const noexcept { return memory_ == nullptr ? 0 : memory_->bytes().size(); }
 
  private:
   struct Place {
@@ -82,6 +93,7 @@ class PreparedConstants {
   std::shared_ptr<const SealedMemory> memory_;
   std::shared_ptr<Buffer> words_;  // it
   std::map<PreparedName, Place> places_;
+  std::map<PreparedName, std::vector<std::shared_ptr<const Integers>>> coefficients_;
 };
 
 }  // namespace lw

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "ring/ring.hpp"
 
@@ -17,10 +18,15 @@ class Integers {
   /// A power of two of them up to N, of magnitude < 2^62; brought to the ring's device on the running queue. Throws
   /// lw::Error(kOutOfMemory), kDevice.
   Integers(const Ring& ring, std::span<const std::int64_t> values);
+  /// Those of a view, in memory that holds as much as it reads; on the host.
+  Integers(const IntegerView& form, Buffer memory) noexcept
+      : count_(form.count), is_mirrored_(form.is_mirrored), is_narrow_(form.is_narrow), buffer_(std::move(memory)) {}
 
   std::size_t size() const noexcept { return count_; }
   /// Bytes that they take on the device, which gives no less than kLeastBytes.
   std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
+  /// Bytes that a view reads.
+  std::size_t used_bytes() const noexcept { return buffer_.bytes(); }
   /// A view of the integers for calls on the running queue.
   IntegerView view() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
 

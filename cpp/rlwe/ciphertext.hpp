@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "ring/integers.hpp"
 #include "rlwe/context.hpp"
 
 namespace lw {
@@ -44,9 +45,10 @@ struct Ciphertext {
   std::size_t num_bytes() const noexcept { return residues->bytes(); }
 };
 
-/// One polynomial in NTT form.
+/// One polynomial in NTT form; or its coefficients, which sums of products transform limb by limb. Those are on a host,
+/// and nothing but `Evaluator::diag_sums` takes them.
 struct Plaintext {
-  std::shared_ptr<const RnsPolys> residues;
+  std::shared_ptr<const RnsPolys> residues;  // null where there are coefficients
   Level level;
   Basis basis = Basis::kQ;
   double scale = 1.0;
@@ -54,8 +56,9 @@ struct Plaintext {
   Fingerprint parameters{};
   Encoding encoding = Encoding::kSlots;
   bool is_unproved = false;
+  std::shared_ptr<const Integers> coefficients = nullptr;
 
-  std::size_t num_bytes() const noexcept { return residues->bytes(); }
+  std::size_t num_bytes() const noexcept { return residues ? residues->bytes() : coefficients->num_bytes(); }
 };
 
 /// A ciphertext over Q whose last polynomial is also held as digits extended to QP:

@@ -135,7 +135,11 @@ std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, const SwitchK
   std::vector<DiagonalTerm> terms;
   for (const Diagonal& diagonal : diagonals) {
     const Plaintext& plain = *diagonal.plain;
-    check_context(plain.parameters, *plain.residues, context_, "diag_sums: the plaintext");
+    if (plain.residues != nullptr) {
+      check_context(plain.parameters, *plain.residues, context_, "diag_sums: the plaintext");
+    } else {
+      check_parameters(plain.parameters, context_.parameters(), "diag_sums: the plaintext");
+    }
     require_same_place(x.level, Basis::kQP, plain.level, plain.basis, op);
     require_scale(plain.scale, scale, op);
     if (diagonal.baby > which.size() || diagonal.giant >= num_giants) {
@@ -144,7 +148,12 @@ std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, const SwitchK
           "there is no term of baby " + std::to_string(diagonal.baby) + " and giant " + std::to_string(diagonal.giant));
     }
     slots = std::max(slots, plain.slots);
-    terms.push_back({diagonal.baby, diagonal.giant, plain.residues->view()});
+    DiagonalTerm& term = terms.emplace_back(diagonal.baby, diagonal.giant);
+    if (plain.residues != nullptr) {
+      term.plain = plain.residues->view();
+    } else {
+      term.integers = plain.coefficients->view();
+    }
   }
   const SwitchOperand operand = operand_of(context_, digits);
   call(tick_);

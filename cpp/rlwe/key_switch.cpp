@@ -163,7 +163,8 @@ std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& ope
   const Ring& ring = context.ring();
   Pairs out(ring, operand.limbs(), num_giants);
   const SwitchSource source = operand.source();
-  Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, which.size(), num_giants));
+  const bool has_integers = std::ranges::any_of(terms, [](const DiagonalTerm& term) { return term.integers.words; });
+  Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, which.size(), num_giants, has_integers));
   const auto pass = keys.read(which, operand.digit_numbers(), operand.limbs());
   for_each_window(*pass, operand, tick, [&](const KeyWindow& window) {
     ring.kernels().diag_sums(ring.queue(), out.views(), source, window.limbs, self, window.keys, terms,

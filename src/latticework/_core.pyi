@@ -589,7 +589,7 @@ class Ring:
         p_limbs: Sequence[int],
         q_limbs: Sequence[int],
         keys: Sequence[tuple[_Words, _Words, Sequence[int], Sequence[int], int]],
-        terms: Sequence[tuple[int, int, _Words]],
+        terms: Sequence[tuple[int, int, _Words | npt.NDArray[np.int64]]],
         num_giants: int,
         extended: bool = False,
         window: int = 0,
@@ -1104,7 +1104,9 @@ class PreparedConstants:
     @property
     def num_bytes(self) -> int: ...
 
-def open_prepared(path: _Path, context: Context, plan_id: Buffer, build: str) -> PreparedConstants: ...
+def open_prepared(
+    path: _Path, context: Context, plan_id: Buffer, build: str, budget_bytes: int = 2**62
+) -> PreparedConstants: ...
 def prepare(
     path: _Path,
     context: Context,
@@ -1114,6 +1116,8 @@ def prepare(
     plan_id: Buffer,
     build: str,
     budget_bytes: int,
+    uses: Sequence[float] = (),
+    most_whole: int = 2**62,
 ) -> int: ...
 
 class Executor:
@@ -1127,6 +1131,7 @@ class Executor:
         products: Callable[[int], npt.ArrayLike] | None = None,
         recordings: tuple[int, int] | None = None,
         prepared: PreparedConstants | None = None,
+        lifts_late: bool = False,
     ) -> None: ...
     def run(
         self,

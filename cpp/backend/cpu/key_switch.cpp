@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backend/cpu/base_convert_parts.hpp"
+#include "backend/cpu/integer_limbs.hpp"
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/output_automorphism.hpp"
 #include "backend/cpu/queue.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kSumTile = 2048;
 constexpr std::size_t kTileWords = 32768;  // of all babies of a tile together: they stay in the second cache
 constexpr std::size_t kMaxDigits = kMaxFrom;
+constexpr std::size_t kMostLifted = 8;  // limbs of plaintexts
 
 std::size_t limb_stride(const CpuQueue& queue) noexcept { return host_limb_stride(queue.degree); }
 std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kSumTile, queue.degree); }
@@ -144,54 +146,89 @@ std::size_t digit_rooms(const CpuQueue& queue, const SwitchSource& source) noexc
 
 std::size_t ntt_cycles(const CpuQueue& queue) noexcept { return queue.degree * queue.log_degree / 2; }
 
-/// Sums of plaintexts times babies at one target limb. Babies are limbs of scratch, both halves of one after the other.
+/// Sums of plaintexts times babies at one target limb. Babies are limbs of scratch, both halves of one after the other;
+/// so is what coefficients are transformed to, kMostLifted limbs at a time, which the caches then still have.
 class GiantSums {
  public:
-  GiantSums(const CpuQueue& queue, std::span<const LimbView> out, std::span<const DiagonalTerm> terms,
-            const Word* babies, bool has_self, std::size_t j, Word* is_begun) noexcept
-      : queue_(queue), out_(out), terms_(terms), babies_(babies), has_self_(has_self), j_(j), is_begun_(is_begun) {}
+  /// begun: two words for each of `out`.
+  GiantSums(const CpuQueue& queue, std::span<const LimbView> out, const Word* babies, std::size_t num_babies,
+            bool has_self, std::size_t j, Word* begun, Word* lifted) noexcept
+      : queue_(queue), out_(out), babies_(babies), has_self_(has_self), j_(j), begun_(begun), lifted_(lifted) {
+    tile_ =
+        std::min<std::size_t>(queue.degree, std::max<std::size_t>(32, std::bit_floor(kTileWords / (2 * num_babies))));
+    std::fill_n(begun_, 2 * out_.size(), Word{0});
+  }
 
-  /// Adds up all giants, for words [start, start + size).
-  void tile(std::size_t start, std::size_t size) const noexcept {
-    std::fill_n(is_begun_, out_.size(), Word{0});
-    for (std::size_t first = 0; first < terms_.size();) first = run(first, start, size);
+  /// Adds up all giants.
+  void run(std::span<const DiagonalTerm> terms) noexcept {
+    for (std::size_t first = 0; first < terms.size();) {
+      const std::size_t count = lift(terms.subspan(first));
+      for (std::size_t start = 0; start < queue_.degree; start += tile_) add(terms.subspan(first, count), start);
+      std::copy_n(begun_ + out_.size(), out_.size(), begun_);
+      first += count;
+    }
     for (std::size_t g = 0; g < out_.size(); ++g) {
-      if (is_begun_[g] != 0) continue;
-      for (std::size_t half = 0; half < 2; ++half) std::fill_n(out_[g].limb(half, j_) + start, size, to_word(0));
+      if (begun_[g] != 0) continue;
+      for (std::size_t half = 0; half < 2; ++half) std::fill_n(out_[g].limb(half, j_), queue_.degree, to_word(0));
     }
   }
 
  private:
+  bool counts(const DiagonalTerm& term) const noexcept { return term.baby > 0 || has_self_; }
+  Word* lifted(std::size_t number) const noexcept { return lifted_ + number * limb_stride(queue_); }
+
+  /// Transforms the limbs of the first terms that are coefficients; returns how many terms are ready.
+  std::size_t lift(std::span<const DiagonalTerm> terms) const noexcept {
+    std::size_t count = 0, used = 0;
+    for (; count < terms.size(); ++count) {
+      const DiagonalTerm& term = terms[count];
+      if (term.integers.words == nullptr || !counts(term)) continue;
+      if (used == kMostLifted) break;
+      lift_limb(queue_, lifted(used++), term.integers, out_[term.giant].limbs[j_]);
+    }
+    return count;
+  }
+
+  /// Adds terms that are ready, for the words of a tile.
+  void add(std::span<const DiagonalTerm> terms, std::size_t start) noexcept {
+    Word* const now = begun_ + out_.size();
+    std::copy_n(begun_, out_.size(), now);
+    std::size_t used = 0;
+    for (std::size_t first = 0; first < terms.size();) first = add_giant(terms, first, start, used, now);
+  }
+
   /// Adds terms of one giant that follow each other, from `first` on; returns the first that is left.
-  std::size_t run(std::size_t first, std::size_t start, std::size_t size) const noexcept {
+  std::size_t add_giant(std::span<const DiagonalTerm> all, std::size_t first, std::size_t start, std::size_t& used,
+                        Word* now) const noexcept {
     constexpr std::size_t kAtOnce = 64;
     PairTerm terms[kAtOnce];
-    const std::uint32_t giant = terms_[first].giant;
+    const std::uint32_t giant = all[first].giant;
     std::size_t count = 0, t = first;
-    for (; t < terms_.size() && terms_[t].giant == giant && count < kAtOnce; ++t) {
-      const DiagonalTerm& term = terms_[t];
-      if (term.baby == 0 && !has_self_) continue;
+    for (; t < all.size() && all[t].giant == giant && count < kAtOnce; ++t) {
+      const DiagonalTerm& term = all[t];
+      if (!counts(term)) continue;
       const std::size_t stride = limb_stride(queue_);
+      const Word* const plain = term.integers.words == nullptr ? term.plain.limb(0, j_) : lifted(used++);
       const Word* baby = babies_ + 2 * term.baby * stride + start;
-      terms[count++] = {term.plain.limb(0, j_) + start, {baby, baby + stride}};
+      terms[count++] = {plain + start, {baby, baby + stride}};
     }
     if (count == 0) return t;
     const LimbView& sum = out_[giant];
     Word* const to[2] = {sum.limb(0, j_) + start, sum.limb(1, j_) + start};
-    const PairStart begin = {{is_begun_[giant] != 0 ? to[0] : nullptr, is_begun_[giant] != 0 ? to[1] : nullptr}, 1};
-    is_begun_[giant] = 1;
+    const PairStart begin = {{now[giant] != 0 ? to[0] : nullptr, now[giant] != 0 ? to[1] : nullptr}, 1};
+    now[giant] = 1;
     const Prime& prime = queue_.ntt[sum.limbs[j_]].prime;
-    queue_.limb.pair_dot(to, terms, count, begin, nullptr, product_accumulator(count, prime.q), size, prime);
+    queue_.limb.pair_dot(to, terms, count, begin, nullptr, product_accumulator(count, prime.q), tile_, prime);
     return t;
   }
 
   const CpuQueue& queue_;
   std::span<const LimbView> out_;
-  std::span<const DiagonalTerm> terms_;
   const Word* babies_;
   bool has_self_;  // baby 0 is zero modulo special limbs
-  std::size_t j_;
-  Word* is_begun_;
+  std::size_t j_, tile_;
+  Word* begun_;  // which giants are, before the terms that are ready and in the tile that is made
+  Word* lifted_;
 };
 
 }  // namespace
@@ -222,11 +259,11 @@ void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& sou
   });
 }
 
-std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
-                              std::size_t num_giants) noexcept {
+std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t num_giants,
+                              bool has_integers) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  const std::size_t a_slot = (digit_rooms(queue, source) + 2 * (num_keys + 1)) * limb_stride(queue) + num_giants;
-  return part_limbs(source) * limb_stride(queue) + queue.pool.threads() * a_slot;
+  const std::size_t limbs = digit_rooms(queue, source) + 2 * (num_keys + 1) + (has_integers ? kMostLifted : 0);
+  return part_limbs(source) * limb_stride(queue) + queue.pool.threads() * (limbs * limb_stride(queue) + 2 * num_giants);
 }
 
 void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
@@ -236,12 +273,19 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
   const SourceDigits digits(queue, source, window, scratch.data());
   const std::size_t count = source.digits.size(), stride = limb_stride(queue), babies = keys.size() + 1;
   const std::size_t digit_words = digit_rooms(queue, source) * stride;
-  const std::size_t a_slot = digit_words + 2 * babies * stride + out.size();
+  std::size_t lifting = 0;
+  for (const DiagonalTerm& term : terms) {
+    if (term.integers.words != nullptr) lifting += lift_cycles(queue, term.integers);
+  }
+  const std::size_t a_slot = digit_words + (2 * babies + (lifting > 0 ? kMostLifted : 0)) * stride + 2 * out.size();
   Word* slots = scratch.data() + part_limbs(source) * stride;
-  const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree;
+  const std::size_t cycles =
+      count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree + lifting;
   for_each_group(queue, window, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     Word* const room = slots + slot * a_slot;
     Word* const values = room + digit_words;
+    Word* const lifted = values + 2 * babies * stride;
+    Word* const begun = lifted + (lifting > 0 ? kMostLifted : 0) * stride;
     const Word* limbs[JoinGroup::kMost][kMaxDigits];
     digits.extend(limbs, first, size, room);
     for (std::size_t j = first; j < first + size; ++j) {
@@ -256,10 +300,7 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
         Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
         apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j, false);
       }
-      const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
-      const std::size_t tile =
-          std::min<std::size_t>(queue.degree, std::max<std::size_t>(32, std::bit_floor(kTileWords / (2 * babies))));
-      for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
+      GiantSums(queue, out, values, babies, has_self, j, begun, lifted).run(terms);
     }
   });
 }

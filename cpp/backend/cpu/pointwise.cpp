@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backend/cpu/integer_limbs.hpp"
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
 #include "backend/packing.hpp"
@@ -145,21 +146,22 @@ void import_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   });
 }
 
+void lift_limb(const CpuQueue& queue, Word* to, const IntegerView& in, std::uint16_t limb) noexcept {
+  const NttTable& table = queue.ntt[limb];
+  if (in.is_mirrored && queue.degree >= kMirroredDegree) {
+    import_spread(queue, to + queue.degree / 2, in, table.prime);
+    queue.limb.ntt_mirrored(to, to + queue.degree / 2, table);
+  } else {
+    import_whole(queue, to, in, table.prime);
+    queue.limb.ntt(to, to, table);
+  }
+}
+
 /// Limb by limb, so that a transform finds what was made for it in the caches.
 void ntt_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const bool by_half = in.is_mirrored && queue.degree >= kMirroredDegree;
-  queue.for_limbs(out, queue.degree * queue.log_degree / (by_half ? 4 : 2), [&](std::size_t poly, std::size_t j) {
-    const NttTable& table = queue.ntt[out.limbs[j]];
-    Word* const to = out.limb(poly, j);
-    if (by_half) {
-      import_spread(queue, to + queue.degree / 2, in, table.prime);
-      queue.limb.ntt_mirrored(to, to + queue.degree / 2, table);
-    } else {
-      import_whole(queue, to, in, table.prime);
-      queue.limb.ntt(to, to, table);
-    }
-  });
+  queue.for_limbs(out, lift_cycles(queue, in),
+                  [&](std::size_t poly, std::size_t j) { lift_limb(queue, out.limb(poly, j), in, out.limbs[j]); });
 }
 
 }  // namespace lw::cpu

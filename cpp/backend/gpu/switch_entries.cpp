@@ -188,8 +188,8 @@ void SwitchEntries<A>::key_switch(Queue& q, std::span<const LimbView> out, const
 }
 
 template <class A>
-std::size_t SwitchEntries<A>::diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
-                                                std::size_t) noexcept {
+std::size_t SwitchEntries<A>::diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t,
+                                                bool) noexcept {
   const GpuQueue& queue = gpu_queue(q);
   return extended_words(queue, source, digits_at_once(queue, source, kShareOfDigits)) +
          2 * num_keys * babies_at_once(queue, source, num_keys) * degree_of(queue);

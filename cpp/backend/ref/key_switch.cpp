@@ -117,11 +117,15 @@ void apply_key(Queue& q, const LimbView& out, const LimbView& product, const Ext
   if (has_automorphism) automorphism(q, cut(out, window), to, key.galois_element);
 }
 
-/// out[g] += plain * value for every term of one baby, at the limbs of a window.
+/// out[g] += plain * value for every term of one baby, at the limbs of a window. Coefficients are transformed to
+/// `lifted`, one poly over the target limbs.
 void add_terms(Queue& q, std::span<const LimbView> out, std::span<const DiagonalTerm> terms, std::uint32_t baby,
-               const LimbView& value, LimbWindow window) noexcept {
+               const LimbView& value, LimbWindow window, const LimbView& lifted) noexcept {
   for (const DiagonalTerm& term : terms) {
-    if (term.baby == baby) mul_add(q, cut(out[term.giant], window), cut(value, window), cut(term.plain, window));
+    if (term.baby != baby) continue;
+    const bool is_plain = term.integers.words == nullptr;
+    if (!is_plain) ntt_integers(q, cut(lifted, window), term.integers);
+    mul_add(q, cut(out[term.giant], window), cut(value, window), cut(is_plain ? term.plain : lifted, window));
   }
 }
 
@@ -153,8 +157,10 @@ void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& sou
   for (std::size_t k = 0; k < keys.size(); ++k) apply_key(q, out[k], product, digits, window, keys[k]);
 }
 
-std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t) noexcept {
-  return key_switch_scratch(q, source, num_keys) + 2 * source.limbs.size() * limb_stride(ref_queue(q));
+std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t,
+                              bool has_integers) noexcept {
+  const std::size_t limbs = (has_integers ? 3 : 2) * source.limbs.size();
+  return key_switch_scratch(q, source, num_keys) + limbs * limb_stride(ref_queue(q));
 }
 
 void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
@@ -164,13 +170,16 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
   const ExtendedDigits digits(q, source, window, scratch.data());
   Word* pairs = scratch.data() + extended_words(queue, source);
   const LimbView product = pair_at(queue, source, pairs);
-  const LimbView baby = pair_at(queue, source, pairs + 2 * source.limbs.size() * limb_stride(queue));
+  const std::size_t a_pair = 2 * source.limbs.size() * limb_stride(queue);
+  const LimbView baby = pair_at(queue, source, pairs + a_pair);
+  LimbView lifted = pair_at(queue, source, pairs + 2 * a_pair);
+  lifted.polys = 1;
   for (const LimbView& sum : out) zero(q, cut(sum, window));
   scale_self(q, baby, source, self, window);
-  add_terms(q, out, terms, 0, baby, window);
+  add_terms(q, out, terms, 0, baby, window, lifted);
   for (std::uint32_t k = 0; k < keys.size(); ++k) {
     apply_key(q, baby, product, digits, window, keys[k]);
-    add_terms(q, out, terms, k + 1, baby, window);
+    add_terms(q, out, terms, k + 1, baby, window, lifted);
   }
 }
 

@@ -131,6 +131,46 @@ def test_diag_sums_are_their_composition(ring, rng, digits, extended):
         np.testing.assert_array_equal(again, results, err_msg=f"window {window}")
 
 
+def mirrored(values):
+    """Coefficients as those of real slots: number N - i is minus number i."""
+    half = len(values) // 2
+    values = np.concatenate([values[:half], [0], -values[1:half][::-1]])
+    return values.astype(np.int64)
+
+
+@pytest.mark.parametrize("extended", [False, True], ids=["extended in the kernel", "stored"])
+def test_diag_sums_transform_coefficients(ring, rng, extended):
+    """More of them than at once, of every form, among plaintexts that are transformed already."""
+    n, bound = ring.degree, 1 << 61
+    operand, keys = residues(ring, Q, 2, rng), random_keys(ring, DIGITS["uneven"], [5, 2 * n - 1], rng)
+    forms = [
+        rng.integers(-bound, bound, n),
+        mirrored(rng.integers(-bound, bound, n)),
+        rng.integers(-(1 << 31), 1 << 31, n),
+        mirrored(rng.integers(-9, 9, n)),
+        rng.integers(-bound, bound, n // 4),
+        mirrored(rng.integers(-bound, bound, n // 8)),
+        np.array([-bound]),
+        np.zeros(n, dtype=np.int64),
+    ]
+    coefficients = [forms[i % len(forms)] for i in range(22)]
+    lifted = [ring.ntt_integers(each, TARGET) for each in coefficients]
+    places = [(int(rng.integers(3)), (0, 2, 2, 3)[i % 4]) for i in range(22)]  # giant 1 has no term
+    terms, expected = (
+        [(*place, each) for place, each in zip(places, plains, strict=True)] for plains in (coefficients, lifted)
+    )
+    wanted = ring.diag_sums(operand, DIGITS["uneven"], P, Q, keys, expected, 4, extended)
+    if ring.backend not in ("ref", *(name for name, _ in _core.backend_variants("cpu"))):
+        with pytest.raises(ValueError, match="coefficients are for the host"):
+            ring.diag_sums(operand, DIGITS["uneven"], P, Q, keys, terms, 4, extended)
+        return
+    some = [late if i % 3 else early for i, (late, early) in enumerate(zip(terms, expected, strict=True))]
+    for given in (terms, some, terms[:8] + expected[8:]):
+        for window in (0, *windows(ring)):
+            found = ring.diag_sums(operand, DIGITS["uneven"], P, Q, keys, given, 4, extended, window)
+            np.testing.assert_array_equal(found, wanted, err_msg=f"window {window}")
+
+
 @pytest.mark.parametrize("removed", [[4], [0], [1, 4], [0, 1, 4]], ids=str)
 def test_mod_down_is_its_composition(ring, rng, removed):
     kept = [limb for limb in range(NUM_LIMBS) if limb not in removed][::-1]

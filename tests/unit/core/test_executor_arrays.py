@@ -240,6 +240,17 @@ def test_a_budget_changes_what_is_held_and_not_the_result(case, plaintexts):
     assert program.cached_constant_bytes <= plaintexts * one
 
 
+@pytest.mark.parametrize("plaintexts", [0, 1, 2, 4, 64])
+def test_sums_that_transform_coefficients_give_the_same_bytes(case, plaintexts):
+    one = case.encoder.encode([1.0], (0, TOP), SCALE, "QP").num_bytes
+    free, inputs, _, _ = map_runs(case, np.random.default_rng(3))
+    wanted = to_bytes(*free.run([inputs])[0])
+    late, _, _, _ = map_runs(case, np.random.default_rng(3), constant_budget_bytes=plaintexts * one, lifts_late=True)
+    for _ in range(2):
+        assert to_bytes(*late.run([inputs])[0]) == wanted
+        assert late.cached_constant_bytes <= plaintexts * one
+
+
 def test_block_maps_without_turns_stay_over_q(case, rng):
     a = Assembler(constants=1)
     b = a.block(array(2))

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import resource
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,8 +17,8 @@ from typer.testing import CliRunner
 import latticework as lw
 from latticework import _core
 from latticework.cli import app
-from latticework.errors import BudgetError, FormatError, ParameterMismatchError, SecurityError, UserError
-from latticework.runtime.server import constant_sources, prepared
+from latticework.errors import FormatError, ParameterMismatchError, SecurityError, UserError
+from latticework.runtime.server import constant_sources, prepared, shares
 from latticework.runtime.server.server import Server
 
 RNG = np.random.default_rng(8)
@@ -42,7 +44,7 @@ def layers(x: lw.Secret[8], w1, b1, w2):
 
 
 @lw.circuit
-def shares(a: lw.vector(4, low=0, high=9), b: lw.vector(4, low=0, high=9)):
+def polynomials(a: lw.vector(4, low=0, high=9), b: lw.vector(4, low=0, high=9)):
     return [3 * x * x + 2 * y - x * y + 5 for x, y in zip(a, b, strict=True)]
 
 
@@ -73,7 +75,7 @@ def network(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def integers(tmp_path_factory):
-    return Case(tmp_path_factory.mktemp("integers"), shares, {"a": [1, 2, 3, 9], "b": [4, 3, 2, 1]}, scheme="bfv")
+    return Case(tmp_path_factory.mktemp("integers"), polynomials, {"a": [1, 2, 3, 9], "b": [4, 3, 2, 1]}, scheme="bfv")
 
 
 @pytest.fixture
@@ -121,9 +123,20 @@ def test_the_file_may_become_anything_once_it_is_open(network, no_encoding):
         assert server(network.inputs).to_bytes() == network.expected
 
 
-def test_every_altered_byte_is_refused(network):
+def test_every_altered_byte_is_refused_where_it_is_taken(network, monkeypatch):
+    """Under one budget whole plaintexts are taken, under the other coefficients; each byte is of one or of both."""
     size = network.file.stat().st_size
     places = [0, 9, 13, 40, 100, 130, 200, 4096, 4096 + 20, 5000, *range(9000, size, size // 20), size - 100]
+    budgets = shares.DEFAULT_CONSTANTS, network.server().memory_use.constants - 1
+
+    def is_refused(change, budget):
+        monkeypatch.setattr(shares, "DEFAULT_CONSTANTS", budget)
+        try:
+            server = network.server(network.altered(change))
+        except FormatError:
+            return True
+        assert server(network.inputs).to_bytes() == network.expected
+        return False
 
     def flip(place):
         def change(data):
@@ -131,9 +144,9 @@ def test_every_altered_byte_is_refused(network):
 
         return change
 
-    for place in places:
-        with pytest.raises(FormatError):
-            network.server(network.altered(flip(place)))
+    refused = [[is_refused(flip(place), budget) for budget in budgets] for place in places]
+    assert all(any(each) for each in refused)
+    assert all(all(each) for each in refused[:10])
     for length in (0, 100, 4096, size - 1):
         with pytest.raises(FormatError):
             network.server(network.altered(lambda data, length=length: data.__delitem__(slice(length, None))))
@@ -203,13 +216,86 @@ def test_a_failed_write_leaves_what_was_there(network, tmp_path, monkeypatch):
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_budgets_and_devices(network, monkeypatch):
+def test_devices_encode_by_themselves(network):
     with pytest.raises(UserError, match=r"device='sim.*' encodes by itself"):
         network.model.server(network.keys, device="sim", prepared=network.file)
-    monkeypatch.setattr("latticework.runtime.server.shares.DEFAULT_CONSTANTS", 1000)
-    with pytest.raises(BudgetError, match=r"of encoded constants, and this server has 1.* kB for them"):
-        network.server()
+
+
+def encoded(monkeypatch):
+    """The constants that are asked for, from now on."""
+    real, asked = constant_sources.slot_vectors, []
+
+    def count(*given):
+        asked.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(constant_sources, "slot_vectors", count)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["network", "integers"])
+def test_a_budget_takes_what_it_holds_and_the_rest_is_encoded(request, name, monkeypatch):
+    """From nothing to everything: results are the same, less is encoded with more, and no budget is exceeded."""
+    case, counts = request.getfixturevalue(name), []
+    for budget in (0, 1000, 9_000, 20_000, 50_000, 100_000, 1 << 40):
+        monkeypatch.setattr(shares, "DEFAULT_CONSTANTS", budget)
+        server, asked = case.server(), encoded(monkeypatch)
+        for _ in range(2):
+            assert server(case.inputs).to_bytes() == case.expected
+            assert server.memory_use.constants <= budget
+        counts.append(len(asked))
+        monkeypatch.undo()
+    assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1] == 0
+
+
+def test_coefficients_come_first_where_not_all_plaintexts_fit(network, no_encoding, monkeypatch):
+    """A budget that holds all coefficients, and few plaintexts, spares all encoding."""
+    whole = network.server().memory_use.constants
+    monkeypatch.setattr(shares, "DEFAULT_CONSTANTS", whole - 1)
+    server = network.server()
+    assert server(network.inputs).to_bytes() == network.expected
+    assert server.memory_use.constants < whole
+
+
+@SHARES
+def test_servers_with_other_budgets_share_nothing_wrong(network, monkeypatch):
+    """Memory is named by what was chosen: a server never takes that of another choice for its own."""
+    servers = [network.server()]
+    for budget in (20_000, 50_000, 20_000):
+        monkeypatch.setattr(shares, "DEFAULT_CONSTANTS", budget)
+        servers.append(network.server())
+    assert len(set(mappings()[-4:])) == 3
+    for server in servers:
+        assert server(network.inputs).to_bytes() == network.expected
+
+
+def test_memory_that_is_given_is_kept_to(network):
+    """`memory=` that is too little for the file is no reason to refuse it."""
+    least = 8 * 10**6
+    server = network.model.server(network.keys, memory=least, prepared=network.file)
+    assert server(network.inputs).to_bytes() == network.expected
     assert network.model.server(network.keys, memory="1GB", prepared=network.file)(network.inputs)
+
+
+def test_a_writer_that_is_killed_leaves_no_file(network, tmp_path):
+    """What it had written is no file of this name; the next one writes all of it."""
+    network.model.save(tmp_path / "plan")
+    code = (
+        "import os, sys, latticework as lw\n"
+        "from latticework.runtime.server import constant_sources as c\n"
+        "real, calls = c.slot_vectors, []\n"
+        "def die(*given):\n"
+        "    calls.append(given)\n"
+        "    if len(calls) == 12: os.kill(os.getpid(), 9)\n"
+        "    return real(*given)\n"
+        "c.slot_vectors = die\n"
+        "lw.Model.load(sys.argv[1], allow_insecure=True).prepare(sys.argv[2])\n"
+    )
+    path = tmp_path / "constants"
+    assert subprocess.run([sys.executable, "-c", code, tmp_path / "plan", path]).returncode == -9
+    assert not path.exists()
+    network.model.prepare(path)
+    assert path.read_bytes() == network.file.read_bytes()
 
 
 def mappings():

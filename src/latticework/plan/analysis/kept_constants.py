@@ -28,7 +28,7 @@ class Encoding:
     identity       of its coefficients, which other forms may share
     rounded_bytes  of the coefficients of a piece;  whole_bytes  of its plaintexts
     round_seconds  from values to coefficients, a piece;  lift_seconds  from there to plaintexts
-    uses           in a run
+    uses           in a run;  constants  that it is of, by number
     """
 
     identity: tuple[Any, ...]
@@ -38,6 +38,7 @@ class Encoding:
     round_seconds: float
     lift_seconds: float
     uses: int = 0
+    constants: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,15 @@ def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
     return sum(coefficients.values()), sum(one.pieces * one.whole_bytes for one in encodings)
 
 
+def uses_of_constants(plan: Plan, trip_counts: TripCounts, model: CostModel) -> list[float]:
+    """Return how often a run encodes with each constant, by its number: what keeping it whole spares, by its bytes."""
+    uses = [0.0] * len(plan.constants)
+    for one in encodings(plan, trip_counts, model):
+        for number in one.constants:
+            uses[number] = max(uses[number], float(one.uses))
+    return uses
+
+
 class _Encodings(Once):
     """Listens to instructions that encode."""
 
@@ -133,4 +143,5 @@ class _Encodings(Once):
             vectors * shape.rows * row_bytes(chain),
             vectors * max(0.0, total - lift),
             vectors * min(lift, total) / halves,
+            constants=of,
         )

@@ -19,6 +19,7 @@ from latticework.plan.schema.schema import Plan
 Buffers = frozenset[int]  # of one ciphertext
 VectorBuffers = tuple[Buffers, ...]  # of an array of them
 _REPEATS = 2  # from its second iteration on, a loop holds the same buffers
+LIFTED_ROWS = 8  # of coefficients that a sum of products transforms before it adds their products, as the core does
 _REPEATED_LOOPS = 8  # inside one another; those deeper are followed once, or their trip counts would multiply
 
 
@@ -46,14 +47,17 @@ def peak_value_bytes(
     trip_counts: TripCounts,
     plaintexts: Callable[[int], int] | None = None,
     more_scratch: Callable[[Site], int] | None = None,
+    *,
+    lifts_late: bool = False,
 ) -> int:
     """Peak bytes of ciphertexts: live ones, the inputs, and scratch.
 
     plaintexts    count those in use too, which nobody else keeps; rows of a plaintext -> how many of them a block map
                   multiplies with at a time
     more_scratch  rows that an instruction takes on top of those of its record
+    lifts_late    sums of products transform coefficients as they go: such plaintexts take no more than a row each
     """
-    return _Liveness(plan, trip_counts, plaintexts, more_scratch).peak()
+    return _Liveness(plan, trip_counts, plaintexts, more_scratch, lifts_late=lifts_late).peak()
 
 
 class _Liveness(Domain):
@@ -66,6 +70,8 @@ class _Liveness(Domain):
         trip_counts: TripCounts,
         plaintexts: Callable[[int], int] | None,
         more_scratch: Callable[[Site], int] | None,
+        *,
+        lifts_late: bool,
     ) -> None:
         self.plan = plan
         self.trips = trip_counts
@@ -77,6 +83,8 @@ class _Liveness(Domain):
         self.registers: dict[int, VectorBuffers] = {}
         self.last_touch = _last_touches(plan)
         self.read_once = _digits_read_once(plan)
+        self.lifts_late = lifts_late and plaintexts is not None
+        self.lifted_late = _plaintexts_of_sums(plan) if self.lifts_late else frozenset()
         self.alive = 0
         self.highest = 0
         self.depth = 0  # of the loop that is followed
@@ -92,14 +100,14 @@ class _Liveness(Domain):
         Walk(self.plan, self.plan.chain, self).run(0, values)
         return self.highest
 
-    def fresh(self, kind: Kind) -> VectorBuffers:
+    def fresh(self, kind: Kind, register: int | None = None) -> VectorBuffers:
         """New buffers for the rows of a register."""
         if isinstance(kind, CipherKind):
             rows = cipher_rows(self.plan.chain, kind)
         elif isinstance(kind, DigitsKind):
             rows = digits_rows(self.plan.chain, kind)
         elif isinstance(kind, PlainKind) and self.plaintexts is not None:
-            rows = plain_rows(self.plan.chain, kind)
+            rows = 1 if register in self.lifted_late else plain_rows(self.plan.chain, kind)
         else:
             return ()
         first = len(self.sizes)
@@ -135,7 +143,7 @@ class _Liveness(Domain):
             return [reused]
         if site.instruction.results[0] in self.read_once:
             return arrays  # extended where it is used
-        results = [self.fresh(kind) for kind in site.use.results]
+        results = [self.fresh(k, r) for k, r in zip(site.use.results, site.instruction.results, strict=True)]
         if results[0]:
             self.measure_vectors(site, results, arrays[0] if arrays else ())
         if isinstance(site.use.stated, DigitsKind):
@@ -145,7 +153,7 @@ class _Liveness(Domain):
     def measure_vectors(self, site: Site, results: list[VectorBuffers], spent: VectorBuffers) -> None:
         """Note the bytes while results are made one after the other, each giving up what it was made of."""
         rows = site.record.scratch(site.use, not self.is_lazy(site.instruction)) + self.more_scratch(site)
-        more = (rows + self.in_map(site)) * self.row
+        more = (rows + self.in_map(site) + self.lifted_rows(site)) * self.row
         is_spent = len(results) == 1 and len(spent) == len(results[0]) > 1 and self.is_spent(site.instruction)
         for i, vectors in enumerate(zip(*results, strict=True)):
             more += sum(self.sizes[buffer] for buffers in vectors for buffer in buffers)
@@ -158,6 +166,13 @@ class _Liveness(Domain):
             return 0
         most, rows = most_products(site.use), plain_rows(self.plan.chain, site.use.stated)
         return min(most, self.plaintexts(rows)) * rows
+
+    def lifted_rows(self, site: Site) -> int:
+        """Rows that coefficients are transformed to where they are used."""
+        operands = site.instruction.operands
+        has_late = any(o.register in self.lifted_late for o in operands)
+        is_map = self.lifts_late and site.record.signature.has_map and len(operands) > 1
+        return LIFTED_ROWS if has_late or is_map else 0
 
     def is_lazy(self, instruction: Instruction) -> bool:
         """Whether digits among the operands are extended by this operation itself."""
@@ -210,6 +225,22 @@ def _digits_read_once(plan: Plan) -> set[int]:
     reads = Counter(o.register for _, _, instruction in plan.walk() for o in instruction.operands)
     last = {o.register for _, _, instruction in plan.walk() for o in instruction.operands if o.last_use}
     return {r for r in last if reads[r] == 1 and isinstance(plan.kind(r), DigitsKind)}
+
+
+def _plaintexts_of_sums(plan: Plan) -> frozenset[int]:
+    """Registers of plaintexts, each of which is read once, for the last time, and that by a sum of products."""
+    reads = Counter(o.register for _, _, instruction in plan.walk() for o in instruction.operands)
+    return frozenset(
+        o.register
+        for _, _, instruction in plan.walk()
+        if instruction.op == "diag_sums"
+        for o in instruction.operands
+        if o.last_use
+        and reads[o.register] == 1
+        and isinstance(kind := plan.kind(o.register), PlainKind)
+        and isinstance(made := plan.kind(instruction.results[0]), CipherKind)
+        and kind.count == made.count
+    )
 
 
 def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:

@@ -152,9 +152,15 @@ class ValueMemory:
     """
 
     def __init__(
-        self, plan: Plan, trip_counts: TripCounts, encodings: Sequence[Encoding], *, on_device: bool = False
+        self,
+        plan: Plan,
+        trip_counts: TripCounts,
+        encodings: Sequence[Encoding],
+        *,
+        on_device: bool = False,
+        lifts_late: bool = False,
     ) -> None:
-        self.on_device = on_device
+        self.on_device, self.lifts_late = on_device, lifts_late
         self.plan = plan
         self.trips = trip_counts
         self.encodings = encodings
@@ -185,7 +191,7 @@ class ValueMemory:
     def peak(self, at_once: Callable[[int], int] | None = None) -> int:
         """Return the peak bytes of one run, with plaintexts as `peak_value_bytes` takes them."""
         if not self.on_device:
-            return peak_value_bytes(self.plan, self.trips, at_once)
+            return peak_value_bytes(self.plan, self.trips, at_once, lifts_late=self.lifts_late)
         return in_pieces(peak_value_bytes(self.plan, self.trips, at_once, baby_rows)) + queue_bytes(self.plan.chain)
 
 
@@ -275,7 +281,13 @@ class MemoryPlanner:
         self.row = row_bytes(chain)
         self._orders: dict[int, Sequence[Node]] = {}
         self.least: Smallest | None = smallest_budget(self.order(0), plan, readers=readers)
-        self.value_memory = ValueMemory(plan, TripCounts(plan, trips), self.encodings, on_device=on_device)
+        self.value_memory = ValueMemory(
+            plan,
+            TripCounts(plan, trips),
+            self.encodings,
+            on_device=on_device,
+            lifts_late=lifts_late(runs, on_device=on_device),
+        )
         self.resident_seconds = self.keys(ENOUGH, self.all_constants).residency.computing
 
     def share(self, budget_bytes: int, most_for_keys: int | None = None, most_windows: int | None = None) -> MemoryPlan:
@@ -386,6 +398,14 @@ class MemoryPlanner:
             f"least {size(self.smallest())} ({self.smallest()} bytes)",
             at=at,
         )
+
+
+def lifts_late(runs: int, *, on_device: bool = False) -> bool:
+    """Whether sums of products transform coefficients that are not kept whole as they go.
+
+    That spares whole plaintexts of all their terms. Several runs at the same time share those instead.
+    """
+    return runs == 1 and not on_device
 
 
 def at_once_with(constants: int, row: int) -> Callable[[int], int]:

@@ -63,8 +63,14 @@ class Engine:
             constant_budget_bytes=self._shares.constants,
             products=partial(map_products, self._plan),
             recordings=self._shares.recordings,
-            prepared=None if self._prepared is None else open_prepared(self._prepared, self._plan, self.context),
+            prepared=self._open_prepared(),
+            lifts_late=self._shares.lifts_late,
         )
+
+    def _open_prepared(self) -> _core.PreparedConstants | None:
+        if self._prepared is None:
+            return None
+        return open_prepared(self._prepared, self._plan, self.context, self._shares.constants)
 
     def ready(self) -> None:
         """Starts it anew, with keys brought there again, where its device failed."""

@@ -1,7 +1,8 @@
 """Constants of a plan that are encoded ahead of runs, in a file that servers of one machine share.
 
-The file is never needed: a server without it encodes the same bytes. It holds words of a backend as they are, so it is
-bound to the plan, the build of the library, the backend and the instruction set (`cpp/exec/prepared_constants.hpp`).
+The file is never needed: a server without it encodes the same bytes, and one whose memory is too small for all of it
+takes what spares most time a byte. It holds words of a backend as they are, so it is bound to the plan, the build of
+the library, the backend and the instruction set (`cpp/exec/prepared_constants.hpp`).
 """
 
 from __future__ import annotations
@@ -10,22 +11,26 @@ import os
 from functools import cache, partial
 from pathlib import Path
 
-from latticework.errors import BudgetError, UserError
-from latticework.errors.shown import size
+from latticework.errors import UserError
+from latticework.plan.analysis.kept_constants import uses_of_constants
+from latticework.plan.analysis.trip_counts import TripCounts
+from latticework.plan.cost import CostModel
 from latticework.plan.files.code_file import encode_code
 from latticework.plan.files.serialise import plan_id
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import Plan
 from latticework.runtime.options import ServerPlace, open_context
 from latticework.runtime.server.constant_sources import map_products, slot_vector
-from latticework.runtime.server.shares import Shares
 from latticework.values.extension import _core
+from latticework.values.inputs.machine_memory import machine_bytes
 
 WORKING_BYTES = 2**29  # of constants that stay in memory while a file is written
 
 
 def prepare_constants(plan: Plan, path: str | Path, *, threads: int = 0) -> int:
     """Encode all constants of a plan and write them to a file, which replaces one that is there; return its bytes.
+
+    Whole plaintexts are left out beyond what this machine has memory for, which no server of it could hold.
 
     raises  UserError for a plan that has none; OSError where there is no room, and then no file
     """
@@ -41,36 +46,33 @@ def prepare_constants(plan: Plan, path: str | Path, *, threads: int = 0) -> int:
         plan_id(plan),
         build_of_core(),
         WORKING_BYTES,
+        uses_of_constants(plan, TripCounts(plan), CostModel.load()),
+        machine_bytes(),
     )
 
 
-def check_prepared(path: str | Path | None, plan: Plan, place: ServerPlace, shares: Shares) -> None:
-    """Refuse a file for a device, and one that there is no memory for.
+def check_prepared(path: str | Path | None, plan: Plan, place: ServerPlace) -> None:
+    """Refuse a file for a device.
 
-    raises  UserError, BudgetError, OSError
+    raises  UserError
     """
-    if path is None:
-        return
-    who = f"program {plan.client.name}: prepared={os.fspath(path)!r}"
-    if place.device is not None:
+    if path is not None and place.device is not None:
         raise UserError(
-            f"{who} is for a server on the host, and device={place.device.name!r} encodes by itself: leave it out"
-        )
-    needed = os.stat(path).st_size
-    if needed > shares.constants:
-        raise BudgetError(
-            f"{who} holds {size(needed)} of encoded constants, and this server has {size(shares.constants)} for them: "
-            "give it more with memory=, or leave prepared= out, and it encodes what it needs when it needs it"
+            f"program {plan.client.name}: prepared={os.fspath(path)!r} is for a server on the host, and "
+            f"device={place.device.name!r} encodes by itself: leave it out"
         )
 
 
-def open_prepared(path: str | Path, plan: Plan, context: _core.Context) -> _core.PreparedConstants:
-    """Constants that `prepare_constants` wrote, in memory that processes share, every one verified.
+def open_prepared(
+    path: str | Path, plan: Plan, context: _core.Context, budget_bytes: int = 1 << 62
+) -> _core.PreparedConstants:
+    """Constants that `prepare_constants` wrote, as many as the budget holds, in memory that processes share, every one
+    verified.
 
     raises  ParameterMismatchError for those of another plan, build, backend or instruction set; FormatError for a file
             that is damaged or of another kind; SecurityError for one that another user may write
     """
-    return _core.open_prepared(path, context, plan_id(plan), build_of_core())
+    return _core.open_prepared(path, context, plan_id(plan), build_of_core(), budget_bytes)
 
 
 @cache

@@ -122,7 +122,7 @@ class Server:
         self._device = names_of([place.device for place in places])
         engines = []
         for place, share in zip(places, shares, strict=True):
-            check_prepared(prepared, plan, place, share)
+            check_prepared(prepared, plan, place)
             engine = Engine(place, plan, share, open_engine, prepared)
             if isinstance(engine.keys, _core.MappedKeys):
                 _check_key_memory(plan, engine.executor.key_need, engine.keys.traffic["budget_bytes"])

@@ -15,7 +15,13 @@ from latticework.errors.shown import size
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.kept_constants import all_bytes, encodings
 from latticework.plan.analysis.memory import peak_value_bytes
-from latticework.plan.analysis.memory_plan import ValueMemory, at_once_with, constants_beside_keys, plan_memory
+from latticework.plan.analysis.memory_plan import (
+    ValueMemory,
+    at_once_with,
+    constants_beside_keys,
+    lifts_late,
+    plan_memory,
+)
 from latticework.plan.analysis.on_device import (
     CONVERSION_BYTES,
     in_pieces,
@@ -50,12 +56,14 @@ class Shares:
 
     runs        whose values there is room for at the same time; None: no budget for all was given
     recordings  bytes that the recording of a run may hold, and how many there may be; None: no bounds
+    lifts_late  whether sums of products transform coefficients as they go, for which `runs` is right
     """
 
     constants: int
     keys: int | None
     runs: int | None
     recordings: tuple[int, int] | None = None
+    lifts_late: bool = True
 
 
 def shares_of_files(
@@ -84,7 +92,7 @@ def shares_of_files(
         asked = whole if most is None else min(most, whole)
         budget = _what_is_left_there(plan, asked, left) if on_device else _what_is_left(plan, asked)
     if budget is None:
-        return Shares(DEFAULT_CONSTANTS, most, None)
+        return Shares(DEFAULT_CONSTANTS, most, None, lifts_late=lifts_late(runs))
     with _telling(left if on_device else None, unasked=memory is None):
         made = plan_memory(
             plan, budget, CostModel.load(), readers=readers, most_for_keys=most, runs=runs, on_device=on_device
@@ -95,7 +103,7 @@ def shares_of_files(
     if most is None and made.keys.budget_bytes >= whole:
         room = made.runs_beside(whole)
         return _of_runs(plan, constants, runs, room, made.left_beside(whole), records=records)
-    return Shares(constants, made.key_bytes, made.most_runs)
+    return Shares(constants, made.key_bytes, made.most_runs, lifts_late=lifts_late(runs))
 
 
 def shares_of_memory(
@@ -114,7 +122,7 @@ def shares_of_memory(
         here = partial(_what_is_left, plan, key_bytes, resident=key_bytes)
         budget = _what_is_left_there(plan, key_bytes, left) if on_device else here()
     if budget is None:
-        return Shares(DEFAULT_CONSTANTS, None, None)
+        return Shares(DEFAULT_CONSTANTS, None, None, lifts_late=lifts_late(runs))
     key_bytes = resident_key_bytes(plan, key_bytes) if on_device else key_bytes
     with _telling(left if on_device else None, unasked=memory is None):
         constants, most, beside = constants_beside_keys(
@@ -177,6 +185,6 @@ def _telling(there: Left | None, *, unasked: bool) -> Iterator[None]:
 
 def _of_runs(plan: Plan, constants: int, asked: int, most: int, left: int, *, records: bool) -> Shares:
     if not records:
-        return Shares(constants, None, most)
+        return Shares(constants, None, most, lifts_late=lifts_late(asked))
     runs, each = recorded_runs(plan, asked, most, left)
     return Shares(constants, None, runs, (each, runs))

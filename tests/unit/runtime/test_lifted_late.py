@@ -1,0 +1,90 @@
+"""Plaintexts of sums that are transformed where they are used: the same bytes, within any budget, in less memory."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.plan.analysis import memory_plan
+from latticework.plan.analysis.memory_plan import MemoryPlanner
+from latticework.plan.cost import CostModel
+from latticework.runtime.server import constant_sources, shares
+
+RNG = np.random.default_rng(11)
+DATA = RNG.uniform(-1, 1, (16, 16))
+WEIGHTS = RNG.normal(size=(16, 16)) / 4, RNG.normal(size=16), RNG.normal(size=(16, 16)) / 4
+
+
+@lw.program
+def layers(x: lw.Secret[16], w1, b1, w2):
+    return w2 @ ((w1 @ x + b1) ** 2 + x)
+
+
+@pytest.fixture(scope="module")
+def case():
+    model = lw.compile(layers, ring_degree=1024, insecure=True, calibrate=DATA, weights=WEIGHTS)
+    client = model.client()
+    keys = client.keygen().public()
+    return model, keys, client.encrypt(DATA[0])
+
+
+def serve(case, monkeypatch, budget, *, late):
+    """A server with `budget` bytes for constants."""
+    monkeypatch.setattr(shares, "DEFAULT_CONSTANTS", budget)
+    monkeypatch.setattr(shares, "lifts_late", lambda _runs: late)
+    model, keys, _ = case
+    return model.server(keys, threads=1)
+
+
+@pytest.mark.parametrize("budget", [0, 600, 20_000, 100_000, 300_000, 10**9])
+def test_results_are_the_same_under_any_budget(case, monkeypatch, budget):
+    wanted = serve(case, monkeypatch, 10**9, late=False)(case[2]).to_bytes()
+    server = serve(case, monkeypatch, budget, late=True)
+    for _ in range(2):
+        assert server(case[2]).to_bytes() == wanted
+        assert server.memory_use.constants <= budget
+
+
+def test_threads_share_what_none_of_them_keeps(case, monkeypatch):
+    wanted = serve(case, monkeypatch, 10**9, late=False)(case[2]).to_bytes()
+    for budget in (0, 30_000):
+        server = serve(case, monkeypatch, budget, late=True)
+        with ThreadPoolExecutor(3) as pool:
+            assert {one.to_bytes() for one in pool.map(server, [case[2]] * 6)} == {wanted}
+
+
+def test_whole_plaintexts_of_a_sum_are_not_in_memory_together(case, monkeypatch):
+    """Without a budget each is made, used and gone; before they all were there when the sum began."""
+    peaks = []
+    for late in (False, True):
+        server = serve(case, monkeypatch, 0, late=late)
+        server(case[2])
+        peaks.append(server.context.peak_bytes)
+    assert peaks[1] < peaks[0]
+
+
+def test_a_failure_of_the_source_is_told_and_leaves_nothing(case, monkeypatch):
+    server = serve(case, monkeypatch, 0, late=True)
+    real, calls = constant_sources.slot_vectors, []
+
+    def fail(*given):
+        calls.append(given)
+        if len(calls) == 5:
+            raise ZeroDivisionError
+        return real(*given)
+
+    wanted = serve(case, monkeypatch, 10**9, late=False)(case[2]).to_bytes()
+    monkeypatch.setattr(constant_sources, "slot_vectors", fail)
+    with pytest.raises(ZeroDivisionError):
+        server(case[2])
+    assert server(case[2]).to_bytes() == wanted
+
+
+def test_the_smallest_budget_is_that_of_coefficients(case, monkeypatch):
+    """One run needs less than before; runs that share whole plaintexts need what they did."""
+    plan, model = case[0].plan, CostModel.load()
+    one, two = (MemoryPlanner(plan, model, runs=runs).values(0) for runs in (1, 2))
+    monkeypatch.setattr(memory_plan, "lifts_late", lambda _runs, **_: False)
+    before, both = (MemoryPlanner(plan, model, runs=runs).values(0) for runs in (1, 2))
+    assert one < before < two == both

@@ -13,6 +13,7 @@ SUITES = {
     "lenet": "bench.lenet.suite",
     "keys": "bench.keys",
     "threads": "bench.threads",
+    "constants": "bench.constants",
     "reading": "bench.reading",
     "rotom": "bench.rotom.suite",
     "coyote": "bench.coyote.suite",

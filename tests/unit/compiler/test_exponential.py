@@ -1,5 +1,6 @@
-"""E = e^(2 pi i x), the first part of EvalMod, by itself: near integers and between them."""
+"""E = e^(2 pi i x), the first part of EvalMod, by itself: near integers and between them, and its two series."""
 
+from dataclasses import replace
 from math import log2, sqrt
 
 import numpy as np
@@ -9,6 +10,7 @@ from latticework.commands.machine.bootstrap_timing import EncryptedBootstrap
 from latticework.compiler.codegen.bare_plan import plan_of_code
 from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.expand.exponential import expand_exponential, exponential_coefficients
+from latticework.compiler.expand.near_integers import near_coefficients
 from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.compiler.keys import plan_keys
 from latticework.compiler.passes import cse, dce
@@ -34,7 +36,7 @@ class Exponential:
         module = Module(input_names=["x"], outputs=["y"])
         x = module.body.add_arg(CipherType("ckks", 1, chain.slots, self.place, self.scale))
         p = Primitives(Builder(module.body), chain)
-        coefficients = exponential_coefficients(circuit.bound, circuit.doublings, circuit.degree)
+        coefficients = exponential_coefficients(circuit)
         e = expand_exponential(p, x, coefficients, level, exponential_scales(circuit, wanted, moduli))
         assert (e.type.level, e.type.scale) == (Level(track, level), pytest.approx(wanted))
         p.builder.create("loop.yield", [e])
@@ -78,3 +80,58 @@ def test_the_exponential_of_the_default_set_is_good_for_tables():
     x = exponential.draw(rng)
     rms, worst = bits(exponential.simulate(x, rng), x)
     assert rms > 29.4 and worst > 26.5
+
+
+# -- the two series ---------------------------------------------------------------------------
+
+
+def evaluate(circuit, coefficients, x):
+    return np.polynomial.chebyshev.chebval(x / circuit.bound, coefficients)
+
+
+@pytest.mark.parametrize(("degree", "doublings", "bits"), [(31, 3, 31), (35, 3, 39), (63, 2, 48)])
+def test_the_series_is_the_exponential(degree, doublings, bits):
+    circuit = replace(bootstrap_chain("T11").bootstrap, degree=degree, doublings=doublings)
+    x = np.linspace(-16, 16, 4001)
+    coefficients = exponential_coefficients(circuit)
+    error = np.max(np.abs(evaluate(circuit, coefficients, x) - np.exp(2j * np.pi * x / 2**doublings)))
+    assert -np.log2(error) > bits - 5
+    assert all(c.imag == 0 if k % 2 == 0 else c.real == 0 for k, c in enumerate(coefficients))
+
+
+def sine_errors(circuit, coefficients, value):
+    """Largest error of the sine series' value for inputs of a magnitude, beside every integer below the bound."""
+    t = np.concatenate([value, -value]) / circuit.ratio
+
+    def sine(e):
+        return np.imag(e * (8 - e)) / 6 * circuit.ratio / (2 * np.pi)
+
+    x = np.arange(circuit.bound)[:, None] + t
+    e = evaluate(circuit, coefficients, x) ** (2**circuit.doublings)
+    return np.max(np.abs(sine(e) - sine(np.exp(2j * np.pi * t))), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "degree", "rounding"), [("A14", 28, 0.0), ("A11", 28, 0.0), ("C15", 28, 0.0), ("B", 46, 2**-37.8)]
+)
+def test_near_integers_the_short_series_is_no_worse_than_the_one_for_all(name, degree, rounding):
+    """Also where no bootstrap in a lifetime comes: beside 15. That of B is as good as numbers here are."""
+    circuit = bootstrap_chain(name).bootstrap
+    near, everywhere = near_coefficients(circuit), exponential_coefficients(circuit)
+    assert len(near) == degree + 1 and len(everywhere) > len(near)
+    values = np.linspace(0, 1, 9)
+    assert np.max(sine_errors(circuit, near, values)) < max(
+        np.max(sine_errors(circuit, everywhere, values)) / 2, rounding
+    )
+    # Inputs that overshoot: below the next term of the sine series, which its stated error leaves room for; and 2^-21.
+    angle = 2 * np.pi / circuit.ratio
+    for overshoot in (2.0, 4.0, 8.0, 0.9 / angle):
+        room = angle**6 * overshoot**7 / 252
+        assert np.max(sine_errors(circuit, near, np.array([overshoot]))) < room + 2.0**-21
+
+
+def test_circuits_that_nobody_fitted_keep_the_series_for_all():
+    circuit = bootstrap_chain("T11").bootstrap
+    assert near_coefficients(circuit) is not None
+    for change in ({"degree": 30}, {"bound": 12}, {"doublings": 4}, {"ratio": 32.0}):
+        assert near_coefficients(replace(circuit, **change)) is None

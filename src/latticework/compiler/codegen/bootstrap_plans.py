@@ -112,25 +112,27 @@ def measure_noise(chain: ModulusChain) -> BootstrapNoise:
     The target is the lowest, which is the cheapest: none of the numbers depends on it.
     """
 
-    def mean_square(slots: int, size: float = 0.0, **kind: Any) -> float:
-        """Mean square of the noise, for vectors whose slots all hold `size`."""
+    def mean_square(slots: int, value: complex = 0.0, **kind: Any) -> float:
+        """Mean square of the noise, for vectors whose slots all hold `value`."""
         draws = range(max(1, SIMULATED_SLOTS // slots))
-        errors = [bootstrap_error(chain, np.full(slots, size + 0j), seed=seed, **kind) for seed in draws]
+        errors = [bootstrap_error(chain, np.full(slots, value + 0j), seed=seed, **kind) for seed in draws]
         return float(np.mean(np.square(errors)))
 
     slots, narrow = chain.slots, min(NARROW, chain.slots // 8)
-    wide, less = mean_square(slots), mean_square(narrow)
-    rounding = max(wide - less, 0.0) / (slots - narrow)
-    fixed = less - narrow * rounding
     assert chain.bootstrap is not None
     share = COARSE ** (1 / chain.bootstrap.stc_levels)
     coarse = mean_square(slots, 1.0, finer=COARSE) - mean_square(slots, 0.0, finer=COARSE)
+    weights = sqrt(max(coarse, 0.0) / slots) / share
+    # Where the exponential's series is off most, at the ends of the interval, without what the weights add there.
+    wide, less = (mean_square(width, 1 + 1j) - 2 * width * weights**2 for width in (slots, narrow))
+    rounding = max(wide - less, 0.0) / (slots - narrow)
+    fixed = max(less - narrow * rounding, 0.0)  # of little, samples may show less than nothing
     return BootstrapNoise(
         fixed=sqrt(fixed),
         rounding=sqrt(rounding),
         halved=sqrt(max(rounding, (mean_square(slots, out=0.5) - fixed) / slots)),
         second=sqrt(mean_square(slots, iterations=2) / slots),
-        weights=sqrt(max(coarse, 0.0) / slots) / share,
+        weights=weights,
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from math import prod
 
 from latticework.compiler.expand.exponential import expand_exponential, exponential_coefficients
+from latticework.compiler.expand.near_integers import near_coefficients
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.lazy_dataclass import dataclass
@@ -21,14 +22,17 @@ from latticework.plan.parameters.modulus_chain import BootstrapCircuit
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What makes the result of E, which it takes so many levels above it.
+    """A function of E that makes the result of a bootstrap, and what it wants of E.
 
-    scales  of its value and of the E that it takes, from the scale that is wanted of the bootstrap and the moduli of
-            its levels, ascending; that E fits them is all that the exponential is told
-    expand  makes its value of E, at a level and scale
+    levels        that it takes
+    coefficients  of a series of the exponential that is good enough for it
+    scales        of its value and of the E that it takes, from the scale that is wanted of the bootstrap and the moduli
+                  of its levels, ascending
+    expand        makes its value of E, at a level and scale
     """
 
     levels: int
+    coefficients: Callable[[BootstrapCircuit], tuple[complex, ...]]
     scales: Callable[[BootstrapCircuit, float, list[int]], tuple[float, float]]
     expand: Callable[[Primitives, Value, int, float], Value]
 
@@ -43,7 +47,12 @@ def _expand_sine(p: Primitives, e: Value, level: int, scale: float) -> Value:
     return p.relabel(settled, scale)
 
 
-SINE = Ending(1, lambda circuit, out, moduli: sine_scales(circuit, out, moduli[0]), _expand_sine)
+SINE = Ending(
+    1,
+    lambda circuit: near_coefficients(circuit) or exponential_coefficients(circuit),
+    lambda circuit, out, moduli: sine_scales(circuit, out, moduli[0]),
+    _expand_sine,
+)
 
 
 def expand_eval_mod(
@@ -58,6 +67,5 @@ def expand_eval_mod(
     moduli = [prod(p.chain.limb_primes(g)) for g in groups]
     scale, taken = ending.scales(circuit, out_scale, moduli[: ending.levels])
     scales = exponential_scales(circuit, taken, moduli[ending.levels :])
-    coefficients = exponential_coefficients(circuit.bound, circuit.doublings, circuit.degree)
-    e = expand_exponential(p, x, coefficients, level + ending.levels, scales)
+    e = expand_exponential(p, x, ending.coefficients(circuit), level + ending.levels, scales)
     return ending.expand(p, e, level, scale)

@@ -17,17 +17,20 @@ import numpy as np
 from latticework.compiler.expand.paterson_stockmeyer import expand_chebyshev
 from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.ir import Value
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit
 
 _SAMPLES = 512  # of the exponential on the circle: its Fourier coefficients beyond are below 2^-1000
 
 
 @lru_cache(maxsize=16)
-def exponential_coefficients(bound: int, doublings: int, degree: int) -> tuple[complex, ...]:
-    """Chebyshev coefficients of e^(2 pi i K u / 2^r), u in [-1, 1]: 2 i^k J_k(2 pi K / 2^r), half of it for k = 0."""
+def exponential_coefficients(circuit: BootstrapCircuit) -> tuple[complex, ...]:
+    """Chebyshev coefficients of e^(2 pi i K u / 2^r), good for all u in [-1, 1]: 2 i^k J_k(2 pi K / 2^r), half of it
+    for k = 0.
+    """
     angles = 2 * pi * np.arange(_SAMPLES) / _SAMPLES
-    fourier = np.fft.fft(np.exp(2j * pi * bound / 2**doublings * np.cos(angles))) / _SAMPLES
+    fourier = np.fft.fft(np.exp(2j * pi * circuit.bound / 2**circuit.doublings * np.cos(angles))) / _SAMPLES
     result = [complex(fourier[0].real)]
-    for k in range(1, degree + 1):
+    for k in range(1, circuit.degree + 1):
         value = 2 * fourier[k]
         result.append(complex(0.0, value.imag) if k % 2 else complex(value.real))
     return tuple(result)

@@ -36,8 +36,9 @@ Ciphertext LinearForm::value(const Evaluator& evaluator, double scale) && {
 }
 
 bool LinearForm::is_wasteful() const noexcept {
-  const auto own = std::count_if(terms_.begin(), terms_.end(),
-                                 [](const WeightedCiphertext& term) { return term.x.residues.use_count() == 1; });
+  const auto own = std::count_if(terms_.begin(), terms_.end(), [](const WeightedCiphertext& term) {
+    return term.x.residues.use_count() == 1 && term.x.residues->is_sole_owner();
+  });
   return own > 1;
 }
 

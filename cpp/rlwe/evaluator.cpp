@@ -210,7 +210,9 @@ Ciphertext Evaluator::weighted_sum(std::vector<WeightedCiphertext> terms, double
   }
   // The longest comes first, so that the result may take its place.
   const auto longer = [](const WeightedCiphertext& a, const WeightedCiphertext& b) {
-    const auto rank = [](const Ciphertext& x) { return std::pair(x.degree(), x.residues.use_count() == 1); };
+    const auto rank = [](const Ciphertext& x) {
+      return std::pair(x.degree(), x.residues.use_count() == 1 && x.residues->is_sole_owner());
+    };
     return rank(a.x) > rank(b.x);
   };
   std::stable_sort(terms.begin(), terms.end(), longer);

@@ -165,14 +165,17 @@ class _Liveness(Domain):
         if self.plaintexts is None or not site.record.signature.has_map:
             return 0
         most, rows = most_products(site.use), plain_rows(self.plan.chain, site.use.stated)
-        return min(most, self.plaintexts(rows)) * rows
+        return min(most, self.plaintexts(rows)) * (1 if self.is_late_map(site) else rows)
 
     def lifted_rows(self, site: Site) -> int:
         """Rows that coefficients are transformed to where they are used."""
         operands = site.instruction.operands
         has_late = any(o.register in self.lifted_late for o in operands)
-        is_map = self.lifts_late and site.record.signature.has_map and len(operands) > 1
-        return LIFTED_ROWS if has_late or is_map else 0
+        return LIFTED_ROWS if has_late or self.is_late_map(site) else 0
+
+    def is_late_map(self, site: Site) -> bool:
+        """Whether a block map transforms coefficients of its plaintexts as it goes, as those with keys do."""
+        return self.lifts_late and site.record.signature.has_map and len(site.instruction.operands) > 1
 
     def is_lazy(self, instruction: Instruction) -> bool:
         """Whether digits among the operands are extended by this operation itself."""

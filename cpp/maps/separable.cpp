@@ -80,50 +80,81 @@ bool add_diagonal(const double* weights, const double* in, std::int64_t slots, s
 
 namespace {
 
-constexpr std::int64_t kStretch = 64;        // slots that are left out together where their weights are 0
-constexpr std::int64_t kCachedSlots = 1024;  // slots whose sums stay in the nearest cache while all diagonals are added
+constexpr std::int64_t kBlock = 64;  // slots that are left out together where their weights are 0
+constexpr std::int64_t kRows = 4;    // vectors that stay in the second cache while all diagonals go by
+constexpr std::int64_t kSums = 16;   // sums that stay in registers meanwhile: of one vector, or of as many
+constexpr std::size_t kFew = 8;      // diagonals for which it does not pay that vectors share loads of weights
 
-/// Weights side by side, the inputs that they meet, and where their sums lie.
-struct WeightRun {
-  const double *weights, *in;
-  std::int64_t first, length;
+/// Slots from `first` to before `last`: the inputs in the first vector that each diagonal with weights there meets, and
+/// those weights, diagonal after diagonal.
+struct Block {
+  std::int64_t first, last;
+  std::vector<const double*> inputs;
+  std::vector<double> weights;
 };
 
-/// Appends the stretches of slots from `first` to before `last` that have weights.
-void append_runs(const DiagonalProduct& product, std::int64_t first, std::int64_t last, std::int64_t shift, bool finite,
-                 std::vector<WeightRun>& runs) {
-  std::int64_t end = -1;  // of the last run
-  for (std::int64_t begin = first; begin < last; begin += kStretch) {
-    const std::int64_t next = std::min(begin + kStretch, last);
-    const bool is_empty = finite && std::all_of(product.weights + begin, product.weights + next,
-                                                [](double weight) { return weight == 0.0; });
-    if (is_empty) continue;
-    if (begin == end) {
-      runs.back().length += next - begin;
-    } else {
-      runs.push_back({product.weights + begin, product.in + begin + shift, begin, next - begin});
+/// Adds the products of a few slots of a few vectors to their sums, diagonal by diagonal.
+///
+/// at  the first slot, counted from that of the block
+template <std::int64_t kVectors, std::int64_t kSlots>
+void add_side(const Block& block, std::int64_t at, const VectorRows& vectors, std::int64_t row, double* out) {
+  double sums[kVectors][kSlots];
+  for (std::int64_t v = 0; v < kVectors; ++v) std::copy_n(out + v * vectors.out_stride, kSlots, sums[v]);
+  const double* weights = block.weights.data() + at;
+  for (const double* const inputs : block.inputs) {
+    const double* const in = inputs + row * vectors.in_stride + at;
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      for (std::int64_t p = 0; p < kSlots; ++p) sums[v][p] += weights[p] * in[v * vectors.in_stride + p];
     }
-    end = next;
+    weights += block.last - block.first;
   }
+  for (std::int64_t v = 0; v < kVectors; ++v) std::copy_n(sums[v], kSlots, out + v * vectors.out_stride);
+}
+
+template <std::int64_t kVectors>
+void add_block(const Block& block, const VectorRows& vectors, std::int64_t row, double* out) {
+  constexpr std::int64_t kSlots = kSums / kVectors;
+  double* const sums = out + row * vectors.out_stride + block.first;
+  const std::int64_t slots = block.last - block.first;
+  std::int64_t at = 0;
+  for (; at + kSlots <= slots; at += kSlots) add_side<kVectors, kSlots>(block, at, vectors, row, sums + at);
+  for (; at < slots; ++at) add_side<kVectors, 1>(block, at, vectors, row, sums + at);
+}
+
+/// Blocks within which the inputs of every diagonal lie side by side, with those diagonals that have weights there.
+std::vector<Block> blocks_of(std::span<const DiagonalProduct> products, std::int64_t slots, bool finite) {
+  std::vector<std::int64_t> ends{slots};
+  for (std::int64_t end = kBlock; end < slots; end += kBlock) ends.push_back(end);
+  for (const DiagonalProduct& product : products) {
+    if (product.steps != 0) ends.push_back(slots - product.steps);
+  }
+  std::sort(ends.begin(), ends.end());
+  std::vector<Block> blocks;
+  std::int64_t first = 0;
+  for (const std::int64_t last : ends) {
+    Block block{first, last, {}, {}};
+    for (const auto& [weights, in, steps] : products) {
+      if (finite && std::all_of(weights + first, weights + last, [](double w) { return w == 0.0; })) continue;
+      block.inputs.push_back(in + (first + steps < slots ? first : first - slots) + steps);
+      block.weights.insert(block.weights.end(), weights + first, weights + last);
+    }
+    if (!block.inputs.empty()) blocks.push_back(std::move(block));
+    first = last;
+  }
+  return blocks;
 }
 
 }  // namespace
 
 void add_products(std::span<const DiagonalProduct> products, const VectorRows& vectors, bool finite, double* out) {
-  std::vector<WeightRun> runs;
-  for (std::int64_t first = 0; first < vectors.slots; first += kCachedSlots) {
-    const std::int64_t last = std::min(first + kCachedSlots, vectors.slots);
-    runs.clear();
-    for (const DiagonalProduct& product : products) {
-      const std::int64_t around = std::clamp(vectors.slots - product.steps, first, last);  // where inputs begin anew
-      append_runs(product, first, around, product.steps, finite, runs);
-      append_runs(product, around, last, product.steps - vectors.slots, finite, runs);
-    }
-    for (std::int64_t row = 0; row < vectors.rows; ++row) {
-      for (const WeightRun& run : runs) {
-        const double *weights = run.weights, *in = run.in + row * vectors.in_stride;
-        double* sums = out + row * vectors.out_stride + run.first;
-        for (std::int64_t p = 0; p < run.length; ++p) sums[p] += weights[p] * in[p];
+  const std::vector<Block> blocks = blocks_of(products, vectors.slots, finite);
+  for (std::int64_t first = 0; first < vectors.rows; first += kRows) {
+    const std::int64_t last = std::min(first + kRows, vectors.rows);
+    for (const Block& block : blocks) {
+      if (last - first == kRows && block.inputs.size() >= kFew) {
+        add_block<kRows>(block, vectors, first, out);
+      } else {
+        for (std::int64_t row = first; row < last; ++row) add_block<1>(block, vectors, row, out);
       }
     }
   }

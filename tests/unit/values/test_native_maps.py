@@ -139,13 +139,14 @@ def test_bounds_of_a_diagonal():
 @pytest.mark.parametrize("is_finite", [True, False])
 def test_products_of_diagonals_have_the_bits_of_numpys(slots, is_finite):
     rng = np.random.default_rng(slots)
-    weights, vectors = rng.normal(size=(4, slots)), rng.normal(size=(2, 3, slots))
+    weights, vectors = rng.normal(size=(12, slots)), rng.normal(size=(2, 6, slots))  # four vectors go together, two alone
     weights[:, slots // 4 : 3 * slots // 4] = 0.0
+    weights[3:, slots // 8 : slots // 4] = 0.0  # of few diagonals each vector goes alone
     weights[:, slots // 2 :: 5] *= -0.0
     if not is_finite:  # a weight of 0 leaves nothing of a number, and NaN of an infinite one
         vectors[1, 1, slots // 2] = np.inf
-    inputs, steps = [0, 1, 1, 0], [0, slots // 3, slots - 1, slots // 2]
-    sums = rng.normal(size=(6, slots))[::2]
+    inputs, steps = [0, 1, 1, 0] * 3, [0, slots // 3, slots - 1, slots // 2] * 3
+    sums = rng.normal(size=(12, slots))[::2]
     expected = sums.copy()
     with np.errstate(invalid="ignore"):
         for row, of, turn in zip(weights, inputs, steps, strict=True):

@@ -139,7 +139,10 @@ def test_bounds_of_a_diagonal():
 @pytest.mark.parametrize("is_finite", [True, False])
 def test_products_of_diagonals_have_the_bits_of_numpys(slots, is_finite):
     rng = np.random.default_rng(slots)
-    weights, vectors = rng.normal(size=(12, slots)), rng.normal(size=(2, 6, slots))  # four vectors go together, two alone
+    weights, vectors = (
+        rng.normal(size=(12, slots)),
+        rng.normal(size=(2, 6, slots)),
+    )  # four vectors go together, two alone
     weights[:, slots // 4 : 3 * slots // 4] = 0.0
     weights[3:, slots // 8 : slots // 4] = 0.0  # of few diagonals each vector goes alone
     weights[:, slots // 2 :: 5] *= -0.0

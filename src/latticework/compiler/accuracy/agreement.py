@@ -17,24 +17,24 @@ which minimises the variance of the loss under a budget of time, the same for ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from latticework.compiler.accuracy.choose_degrees import SHARE
-from latticework.compiler.accuracy.effects import space_out, with_polynomials
-from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse, uses_of
+from latticework.compiler.accuracy.effects import space_out, stages_of
+from latticework.compiler.accuracy.function_uses import FunctionUse, uses_of
 from latticework.compiler.accuracy.goals import Goal
+from latticework.compiler.accuracy.replaced_runs import ReplaceableProgram, ReplacedRun, Replacement
 from latticework.errors import PrecisionError, RangeError
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
 from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
-from latticework.functions.approximation.sign import CompositeSign
-from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
+from latticework.ir import Builder, Module, Op, Value, rebuild
 from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
-from latticework.values.packing.packed_constants import Approximant
 
 HELD_BACK = 4  # one of so many
 LEAST_SAMPLES = 8
@@ -170,10 +170,9 @@ def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:
 
 
 class HeldBackSample(NamedTuple):
-    """A sample that was held back, the program's own outputs, and how many rows that is."""
+    """The runs of a sample that was held back, and how many rows it is."""
 
-    sample: Sample
-    wanted: Sequence[FloatArray]
+    run: ReplacedRun
     rows: int
 
 
@@ -188,14 +187,13 @@ class _Search:
         self.module, self.goal, self.uses = module, goal, uses_of(module)
         self.free = [n for n, use in enumerate(self.uses) if use.given_degree is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
-        exact = [(sample, interpret(module, sample)) for sample in spaced]
-        self.validation = [
-            HeldBackSample(sample, wanted, len(goal.rows_reaching(wanted, wanted))) for sample, wanted in exact
-        ]
+        program = ReplaceableProgram(module, self.uses)
+        self.tried = [program.run(sample) for sample in space_out(samples, TRIED_SAMPLES)]
+        runs = [program.run(sample) for sample in spaced]
+        self.validation = [HeldBackSample(run, len(goal.rows_reaching(run.exact, run.exact))) for run in runs]
         self.often = self.validation[::2]
-        self.tried = space_out(samples, TRIED_SAMPLES)
-        self.exact = [interpret(module, sample) for sample in self.tried]
         self._moves: dict[tuple[int, int], float] = {}
+        self._polynomials: dict[tuple[int, int], Replacement] = {}
 
     def first(self) -> list[int]:
         """Classes of the free functions that agree: first on the path, or the same for all where that costs less."""
@@ -289,13 +287,11 @@ class _Search:
 
     def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldBackSample]) -> Iterator[tuple[int, int]]:
         """Yield each sample's number and how many of its rows do not reach the goal."""
-        approximated = with_polynomials(
-            self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)]
-        )
+        functions = [None if degree is None else self._polynomial(n, degree) for n, degree in enumerate(degrees)]
         for number, held in enumerate(samples):
             with np.errstate(all="ignore"):
-                outputs = interpret(approximated, held.sample)
-                same = self.goal.rows_reaching(held.wanted, outputs)
+                outputs = held.run.outputs(functions)
+                same = self.goal.rows_reaching(held.run.exact, outputs)
             is_finite = all(np.isfinite(output).all() for output in outputs)
             yield number, held.rows - int(np.sum(same)) if is_finite else held.rows
 
@@ -328,22 +324,25 @@ class _Search:
         """Measure how far this function's polynomial alone moves the first output, relative to what may be lost."""
         key = place, levels
         if key not in self._moves:
-            alone: list[Approximant | CompositeSign | None] = [None] * len(self.uses)
-            alone[self.free[place]] = _polynomial(self.uses[self.free[place]], (1 << levels) - 1)
-            approximated = with_polynomials(self.module, alone)
+            alone: list[Replacement | None] = [None] * len(self.uses)
+            alone[self.free[place]] = self._polynomial(self.free[place], (1 << levels) - 1)
             squares = []
             with np.errstate(all="ignore"):
-                for sample, exact in zip(self.tried, self.exact, strict=True):
-                    off = np.max(self.goal.off(exact, interpret(approximated, sample)), initial=0.0)
+                for run in self.tried:
+                    off = np.max(self.goal.off(run.exact, run.outputs(alone, stay=True)), initial=0.0)
                     squares.append(min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2)
             self._moves[key] = sqrt(sum(squares) / len(squares))
         return self._moves[key]
+
+    def _polynomial(self, number: int, degree: int) -> Replacement:
+        """The polynomial of a degree in the place of a function, the same object each time."""
+        key = number, degree
+        if key not in self._polynomials:
+            stages = stages_of(self.uses[number].given_curve.polynomial(degree))
+            self._polynomials[key] = lambda x: reduce(lambda value, stage: stage(value), stages, x)
+        return self._polynomials[key]
 
 
 def _cost(levels: int) -> float:
     """Cost of a polynomial of `levels` levels, products counted in levels."""
     return levels + PRODUCT * 2 * sqrt(2**levels)
-
-
-def _polynomial(use: FunctionUse, degree: int | None) -> Approximant | None:
-    return None if degree is None else use.given_curve.polynomial(degree)

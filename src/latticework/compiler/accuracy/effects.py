@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy.function_uses import FunctionUse
-from latticework.compiler.accuracy.perturbation import KEPT_ELEMENTS, PerturbedRuns, patterns, work_of
+from latticework.compiler.accuracy.perturbation import PerturbedRuns, patterns, work_of
+from latticework.compiler.accuracy.replaced_runs import KEPT_ELEMENTS
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy.function_uses import FunctionUse
+from latticework.compiler.accuracy.replaced_runs import dependents
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.functions.approximation.chebyshev import to_unit
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
@@ -28,7 +29,6 @@ Pattern = Callable[[FloatArray], FloatArray]  # from arguments on [-1, 1] to num
 
 WAVES = (3, 8, 21)
 RANDOM = 4
-KEPT_ELEMENTS = 1 << 26  # of the values of exact runs together, beyond which moved ones start anew
 FUNCTION_WORK = 32  # multiplications that a function of one number takes as long as, and any other operation on it
 ELEMENTWISE_WORK = 4
 
@@ -68,12 +68,13 @@ class PerturbedRuns:
         self._amplitudes = [0.0] * len(uses)
         self._pattern: Pattern = np.zeros_like
         self._arguments: list[list[FloatArray]] = []
-        self._numbers: dict[Op, int] = {}  # of functions outside of loops
-        self._moved = self._movable(module)
+        self._moved, functions = self._movable(module)
         ops = self._moved.body.ops
+        numbers = {op: number for number, op in enumerate(functions)}
+        self._inside = {op: [numbers[o] for o in (op, *walk_regions(op.regions)) if o in numbers] for op in ops}
         works = {op: _work(op) for op in ops}
         self.work = sum(works.values())
-        self._after = [self._dependents(number) for number in range(len(uses))]
+        self._after = dependents(self._moved, functions)
         self.following = [sum(works[op] for op in after) for after in self._after]
         values = [value for op in ops for value in op.results]
         self.size = sum(prod(shape_of(v)) for v in values if isinstance(v.type, TensorType) and v.is_secret)
@@ -95,10 +96,9 @@ class PerturbedRuns:
         again = {op for number, size in enumerate(amplitudes) if size for op in self._after[number]}
 
         def known_results(op: Op) -> list[Any] | None:
-            if op in again or op not in run.inner_results:
+            if op in again or op not in run.inner_results:  # not one within a loop either
                 return None
-            if op in self._numbers:
-                number = self._numbers[op]
+            for number in self._inside[op]:
                 argument = run.results[len(run.results) - len(self.uses) + number]
                 self._arguments[number].append(argument)
                 if isinstance(pattern, Signs):  # chance goes on as if the function had been computed
@@ -113,9 +113,9 @@ class PerturbedRuns:
             outputs = interpret(self._moved, sample, **options)
         return [*outputs, *(np.concatenate(seen) for seen in self._arguments)]
 
-    def _movable(self, module: Module) -> Module:
-        """The program with functions that are moved by the pattern, and keep their arguments."""
-        numbers = {use.op: number for number, use in enumerate(self.uses)}
+    def _movable(self, module: Module) -> tuple[Module, list[Op]]:
+        """The program with functions that are moved by the pattern, and keep their arguments; and these."""
+        numbers, moved = {use.op: number for number, use in enumerate(self.uses)}, dict[int, Op]()
 
         def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
             if op not in numbers:
@@ -125,11 +125,11 @@ class PerturbedRuns:
             mapping[op.result] = builder.build(
                 APPLY.spec, [mapping[op.operands[0]]], **{**op.attrs, "function": function}
             )
-            if op.block is module.body:
-                self._numbers[mapping[op.result].owner] = number  # type: ignore[index]
+            moved[number] = mapping[op.result].owner  # type: ignore[assignment]
             return True
 
-        return rebuild(module, visit)
+        made = rebuild(module, visit)
+        return made, [moved[number] for number in range(len(self.uses))]
 
     def _move(self, number: int) -> Callable[[FloatArray], FloatArray]:
         use = self.uses[number]
@@ -140,18 +140,6 @@ class PerturbedRuns:
             return np.asarray(use.function.reference(x) + self._amplitudes[number] * self._pattern(unit))
 
         return perturbed_value
-
-    def _dependents(self, number: int) -> set[Op]:
-        """Operations outside of loops whose results may change with a function, loops with functions in any case."""
-        start = next((op for op, its in self._numbers.items() if its == number), None)
-        changed: set[Op] = set()
-        for op in self._moved.body.ops:
-            inside = list(walk_regions(op.regions))
-            reads = (value.owner for each in (op, *inside) for value in each.operands)
-            is_looping = any(nested.spec is APPLY.spec for nested in inside)
-            if op is start or is_looping or any(owner in changed for owner in reads):
-                changed.add(op)
-        return changed
 
 
 def patterns(rng: np.random.Generator) -> list[Pattern]:

@@ -14,6 +14,7 @@ from latticework.ir.interpret import interpret
 from latticework.ir.module import Module
 from latticework.ir.verify import verify
 from latticework.tensor.ops import ALL_OPS
+from latticework.tensor.ops.stacked import evaluate_stacked
 
 CASES = 40
 SLOTS = 64
@@ -52,6 +53,23 @@ def test_inferred_type_and_meaning_are_numpys(op):
         assert result.type.secret == (bool(secret.any()) or op.name == "trivial")
         np.testing.assert_allclose(interpret(module, case.inputs)[0], expected, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(op.reference(case.inputs, case.attrs, case.sources), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("op", [op for op in ALL_OPS if op.name != "constant"], ids=lambda op: op.name)
+def test_runs_at_once_have_the_bits_of_each(op):
+    for rng, case in cases(op):
+        _, result = module_of(op, case, [True] * len(case.inputs))
+        leads = [[(), (1, 3), (2, 1), (2, 3)][rng.integers(4)] for _ in case.inputs]
+        arrays = [x + 0.1 * rng.uniform(0, 1, (*lead, *x.shape)) for x, lead in zip(case.inputs, leads, strict=True)]
+        found = evaluate_stacked(result.owner, arrays)
+        lead = np.broadcast_shapes(*(lead for lead in leads if lead)) if any(leads) else ()
+        assert found.shape == (*lead, *result.type.shape)
+        for run in np.ndindex(*lead):
+            each = [
+                a[tuple(min(n, m - 1) for n, m in zip(run, own, strict=True))] if own else a
+                for a, own in zip(arrays, leads, strict=True)
+            ]
+            assert np.array_equal(found[run], op.reference(each, case.attrs, case.sources), equal_nan=True)
 
 
 @pytest.mark.parametrize("op", ALL_OPS, ids=lambda op: op.name)

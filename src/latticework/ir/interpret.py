@@ -26,6 +26,7 @@ def interpret(
     on_value: OnValue | None = None,
     instead: Mapping[Op, Semantics] = {},
     known: Known | None = None,
+    unchecked: bool = False,
 ) -> list[Array]:
     """Run a module.
 
@@ -33,10 +34,11 @@ def interpret(
     on_value  called for every value as it gets known: inputs, block arguments and results, in loops each time
     instead   of some ops what computes their results, from their operands, in the place of their semantics
     known     gives the results of an op that need not be computed, or None; asked before every op
+    unchecked inputs are in order, and as the ops that are run take them: not what their types say
     returns   the outputs, in order
     raises    ShapeError, RangeError for inputs that do not fit; IrError if an op has no semantics or a source no data
     """
-    arguments = _arguments(module, inputs)
+    arguments = list(inputs) if unchecked else _arguments(module, inputs)
     context = _Interpreter(module.sources, _index_inputs(module, arguments), on_value, instead, known)
     return context.run(module.body, arguments)
 

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy.function_uses import FunctionUse
-from latticework.compiler.accuracy.perturbation import PerturbedRuns, patterns, work_of
-from latticework.compiler.accuracy.replaced_runs import KEPT_ELEMENTS
+from latticework.compiler.accuracy.perturbation import PATTERNS, ExactRuns, PerturbedRuns, work_of
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
@@ -66,36 +65,35 @@ class Effects:
         work = sum(self.runs.following)
         count = min(_count_pool(module, len(uses)), max(LEAST_RUN, MOST_SOUGHT // max(work, 1)))
         pool = space_out(samples, affordable_samples(module, samples[0], count))
-        exact = [self.runs.exact(sample, keep=False).results for sample in pool]
         most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
-        affordable = max(LEAST_RUN, MOST_WORK // max(work * len(patterns(np.random.default_rng(0))), 1))
-        chosen = self._telling(pool, most, affordable)
-        keep = len(chosen) * self.runs.size <= KEPT_ELEMENTS
-        self.exact = [self.runs.exact(pool[n], keep=keep) for n in chosen]
-        outputs = len(module.outputs)
-        sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in exact]
-        self.magnitudes = np.max(sizes, axis=0)
-        self.rooms = np.array([self._slack(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
+        affordable = max(LEAST_RUN, MOST_WORK // max(work * len(PATTERNS), 1))
+        exact = self.runs.exact(pool)
+        chosen = self._telling(exact, most, affordable)
+        self.exact = self.runs.exact([pool[n] for n in chosen])
+        self.runs.draw(self.exact, np.random.default_rng(0))
+        self.magnitudes = np.max([[np.max(np.abs(y), initial=0.0) for y in runs.outputs] for runs in exact], axis=0)
+        self.rooms = np.array([self._slack(use, [runs.arguments[n] for runs in exact]) for n, use in enumerate(uses)])
 
-    def _telling(self, pool: Sequence[Sample], most: int, affordable: int) -> list[int]:
+    def _telling(self, exact: Sequence[ExactRuns], most: int, affordable: int) -> list[int]:
         """Choose for every function the samples whose outputs change most when it is moved, half of all; others any.
 
         Where that is more than are affordable, those of them that change most over all functions and outputs.
         """
         outputs = len(self.module.outputs)
-        changes = np.zeros((len(self.uses), len(pool), outputs))
-        for place, sample in enumerate(pool):
-            run = self.runs.exact(sample, keep=self.runs.size <= KEPT_ELEMENTS)
-            for number, use in enumerate(self.uses):
-                amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
-                moved = self.runs.perturb(run, amplitudes, np.ones_like)
-                changes[number, place] = distances(run.results[:outputs], moved[:outputs])
+        changes = np.stack(
+            [
+                np.concatenate([self.runs.perturb(runs, self._alone(number), PATTERNS[:1])[0] for runs in exact])[
+                    :, :outputs
+                ]
+                for number in range(len(self.uses))
+            ]
+        )  # (uses, samples, outputs)
         changes = np.nan_to_num(changes, nan=np.inf)
         candidates: set[int] = set()
         for each in changes:
             for change in each.T:
                 candidates.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * outputs))].tolist())
-        candidates.update(space_out(range(len(pool)), max(1, most // 2)))
+        candidates.update(space_out(range(changes.shape[1]), max(1, most // 2)))
         if len(candidates) <= affordable:
             return sorted(candidates)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -104,7 +102,7 @@ class Effects:
 
     def _slack(self, use: FunctionUse, arguments: Sequence[FloatArray]) -> float:
         lo, hi = use.interval
-        seen = np.concatenate(arguments)
+        seen = np.concatenate([np.ravel(each) for each in arguments])
         slack = min(float(np.min(seen, initial=hi)) - lo, hi - float(np.max(seen, initial=lo)))
         return max(slack, LEAST_ROOM * (hi - lo) / 2)
 
@@ -114,11 +112,12 @@ class Effects:
 
     def _changes(self, amplitudes: Sequence[float]) -> FloatArray:
         """The same of every sample: (samples, outputs and arguments)."""
-        most = np.zeros((len(self.exact), len(self.magnitudes) + len(self.uses)))
-        for pattern in patterns(np.random.default_rng(0)):
-            moved = [distances(run.results, self.runs.perturb(run, amplitudes, pattern)) for run in self.exact]
-            most = np.maximum(most, moved)
-        return np.nan_to_num(most, nan=np.inf)
+        parts = [np.max(self.runs.perturb(runs, amplitudes), axis=0) for runs in self.exact]
+        return np.asarray(np.nan_to_num(np.concatenate(parts), nan=np.inf))
+
+    def _alone(self, number: int) -> list[float]:
+        """Amplitudes by which one function is moved a little, and no other."""
+        return [SMALL * use.curve.size * (k == number) for k, use in enumerate(self.uses)]
 
     def slopes(self) -> tuple[FloatArray, FloatArray]:
         """Changes as of `of`, for each unit of a function's error, and the largest that other inputs may see.
@@ -127,9 +126,9 @@ class Effects:
                  agree, as where the function's value is the output itself
         """
         seen, expected = [], []
-        for number, use in enumerate(self.uses):
-            amplitude = SMALL * use.curve.size
-            changes = self._changes([amplitude * (k == number) for k in range(len(self.uses))]) / amplitude
+        for number in range(len(self.uses)):
+            amplitudes = self._alone(number)
+            changes = self._changes(amplitudes) / amplitudes[number]
             most, least = np.max(changes, axis=0), np.min(changes, axis=0)
             seen.append(most)
             expected.append(np.where(most > ALIKE * least, MARGIN, 1.0) * most)
@@ -151,8 +150,7 @@ class Effects:
         """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""
         if not any(use.function.gap for use in self.uses):
             return False
-        arguments = self.runs.exact(sample, keep=False).results[len(self.module.outputs) :]
-        pairs = zip(self.uses, arguments, strict=True)
+        pairs = zip(self.uses, self.runs.exact([sample])[0].arguments, strict=True)
         return any(bool(np.any(np.abs(x) < use.function.gap)) for use, x in pairs)
 
 

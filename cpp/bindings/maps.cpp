@@ -6,7 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -267,6 +269,18 @@ Vector error_function(const Weights& x) {
   return Vector(values.release(), {x.size()}, owner);
 }
 
+/// The largest of the magnitudes' bits: in their order, with NaN beyond all numbers.
+double largest(const Weights& x, const Places& where) {
+  require(where.size() == x.size(), ErrorKind::kShape, "a place for each number");
+  constexpr std::uint64_t kMagnitude = ~(std::uint64_t{1} << 63);
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::uint64_t chosen = where.data()[i] ? kMagnitude : 0;
+    most = std::max(most, std::bit_cast<std::uint64_t>(x.data()[i]) & chosen);
+  }
+  return std::bit_cast<double>(most);
+}
+
 }  // namespace
 
 void bind_maps(nb::module_& m) {
@@ -291,6 +305,8 @@ void bind_maps(nb::module_& m) {
         "Add what a diagonal makes of bounds of an input vector to those of an output; whether its weights differ.");
   m.def("add_products", &add_products, "weights"_a, "vectors"_a, "inputs"_a, "steps"_a, "finite"_a, "sums"_a,
         "Add products of diagonals with rotated vectors to sums, diagonal by diagonal.");
+  m.def("largest", &largest, "x"_a, "where"_a,
+        "The largest magnitude of the numbers where a place is true: 0 of none, NaN where there is one.");
   m.def("error_function", &error_function, "x"_a, "The error function of each number: the bits of Python's math.erf.");
   m.def("series", &series, "x"_a, "coefficients"_a, "elements"_a,
         "Chebyshev series (terms, channels) at rows of so many numbers of each channel: the bits of NumPy's chebval.");

@@ -103,6 +103,10 @@ class maps:
         """
 
     @staticmethod
+    def largest(x: _Floats, where: npt.NDArray[np.bool_]) -> float:
+        """The largest magnitude of the numbers where a place is true: 0 of none, NaN where there is one."""
+
+    @staticmethod
     def error_function(x: _Floats) -> _Floats:
         """The error function of each number (n,): the bits of Python's math.erf."""
 

@@ -8,6 +8,7 @@ import pytest
 from latticework._core import maps
 from latticework.errors import UserError
 from latticework.values.packing.loop_nests.giant_order import ORDERS, order_giant_steps
+from latticework.values.packing.magnitudes import largest_magnitude
 from latticework.values.packing.series import series_at
 
 SLOTS = 32
@@ -203,3 +204,18 @@ def test_series_of_what_is_no_number():
 def test_series_refuse_numbers_that_are_no_rows():
     with pytest.raises(ValueError, match="7 numbers are no rows of 2 channels of 3"):
         maps.series(np.zeros(7), np.zeros((2, 2)), 3)
+
+
+@pytest.mark.parametrize("shape", [(0,), (7,), (3, 5)])
+@pytest.mark.parametrize("odd", [0.0, -9.0, np.inf, -np.inf, np.nan])
+def test_the_largest_magnitude_is_numpys(shape, odd):
+    rng = np.random.default_rng(2)
+    x, where = rng.normal(size=shape), rng.random(shape) < 0.5
+    if x.size:
+        x.flat[x.size // 2] = odd
+    for places in (None, where, ~where, np.zeros(shape, bool)):
+        expected = np.max(np.abs(x[... if places is None else places]), initial=0.0)
+        for array, chosen in ((x, places), (x.T, None if places is None else places.T)):
+            assert np.array_equal(largest_magnitude(array, chosen), expected, equal_nan=True)
+    with pytest.raises(UserError, match="a place for each"):
+        maps.largest(np.ones(3), np.ones(2, bool))

@@ -23,6 +23,7 @@ from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret_toget
 from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
+from latticework.values.packing.magnitudes import largest_magnitude
 
 MARGIN = 2.0  # over the largest value in calibration
 AbstractValue = Mapping[int, npt.NDArray[np.bool_]]
@@ -110,12 +111,12 @@ def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | Non
 
 def _largest(array: npt.NDArray[Any], value: Value, held: AbstractValue) -> float:
     """The largest magnitude of an element; of a complex one that of its real and imaginary parts."""
-    parts = np.maximum(np.abs(array.real), np.abs(array.imag)) if np.iscomplexobj(array) else np.abs(array)
+    parts = np.maximum(np.abs(array.real), np.abs(array.imag)) if np.iscomplexobj(array) else array
     position = value.origin.position if value.origin is not None else None
     where = held.get(position[0]) if position is not None else None
     if where is None or where.size != parts.size:
-        return float(np.max(parts))
-    return float(np.max(np.where(where, parts.reshape(where.shape), 0.0), initial=0.0))
+        return largest_magnitude(parts)
+    return largest_magnitude(parts, where)
 
 
 def _block(value: Value) -> Block:

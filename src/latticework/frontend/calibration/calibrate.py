@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -59,18 +60,15 @@ class _Seen:
 
     def add(self, array: npt.NDArray[np.float64], keep: int, sample: int, rows: int | None) -> None:
         """Take note of an array, and keep at most `keep` of its elements, others every time; by rows along an axis."""
-        self.lo = min(self.lo, float(array.min()))
-        self.hi = max(self.hi, float(array.max()))
-        if keep:
-            self.nearest = min(self.nearest, float(np.abs(array).min()))
-            step = -(-array.size // keep)
-            places = np.arange(len(self.elements) % step, array.size, step)
-            self.elements.append(array.reshape(-1)[places])
-            self.places.append(places)
-            self.lowest = np.minimum(array if self.lowest is None else self.lowest, array)
-            self.highest = np.maximum(array if self.highest is None else self.highest, array)
-            self.tails.add(array)
-            self._add_extremes(array if rows is None else np.moveaxis(array, rows, 0), sample, by_row=rows is not None)
+        self.nearest = min(self.nearest, float(np.abs(array).min()))
+        step = -(-array.size // keep)
+        places = np.arange(len(self.elements) % step, array.size, step)
+        self.elements.append(array.reshape(-1)[places])
+        self.places.append(places)
+        self.lowest = np.minimum(array if self.lowest is None else self.lowest, array)
+        self.highest = np.maximum(array if self.highest is None else self.highest, array)
+        self.tails.add(array)
+        self._add_extremes(array if rows is None else np.moveaxis(array, rows, 0), sample, by_row=rows is not None)
 
     def _add_extremes(self, array: npt.NDArray[np.float64], sample: int, *, by_row: bool) -> None:
         each = array.reshape(len(array) if by_row else 1, -1)
@@ -149,11 +147,15 @@ def _run(
     def note(value: Value, array: npt.NDArray[Any]) -> None:
         if not isinstance(value.type, TensorType):
             return
-        if not np.isfinite(array).all():
+        least, greatest = float(array.min()), float(array.max())  # NaN where there is one
+        if not isfinite(least) or not isfinite(greatest):
             if isinstance(value.owner, Op) and value.owner.spec is APPLY.spec:
                 _refuse_arguments(value.owner, seen[value.owner.operands[0]], number)
             raise _not_finite(value, number)
-        seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0, number, rows.get(value))
+        facts = seen.setdefault(value, _Seen())
+        facts.lo, facts.hi = min(facts.lo, least), max(facts.hi, greatest)
+        if value in activations:
+            facts.add(array, keep, number, rows.get(value))
 
     chosen = list(_space_out(samples, max_samples))
     for number, sample in chosen:

@@ -22,6 +22,7 @@ from latticework.plan.schema.batch import Batch
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.indexed import PART, ROW, WITH_PART
 from latticework.values.inputs.foreign_arrays import in_numpy
+from latticework.values.packing.magnitudes import largest_magnitude
 
 Sample = dict[str, Any]
 Shape = tuple[int, ...]
@@ -179,7 +180,7 @@ class SampleSizes:
             largest: dict[Value, float] = {}
 
             def note(value: Value, array: Any) -> None:
-                size = float(np.max(np.abs(array), initial=0.0))
+                size = largest_magnitude(array)
                 if not size <= largest.get(value, -1.0):
                     largest[value] = size
 
@@ -197,7 +198,7 @@ class SampleSizes:
         if not self._keeps_outputs(module, samples):
             return interpret(module, samples[number])
         if number not in self._outputs:
-            self._outputs[number] = interpret(module, samples[number])
+            self.of(module, samples, number)  # what is asked for next, of the same run
         return self._outputs[number]
 
     def _keeps_outputs(self, module: Module, samples: Sequence[Sample]) -> bool:

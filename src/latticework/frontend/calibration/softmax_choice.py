@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, exp, isfinite, log, log2
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.degree_limits import least_degree
 from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.ir.builder import Builder
-from latticework.ir.core import Op, Value
+from latticework.ir.core import Op, Value, walk_regions
 from latticework.ir.interpret import interpret
 from latticework.ir.module import Module
 from latticework.ir.rewrite import rebuild
@@ -165,11 +166,30 @@ def _methods(
                 if op.operands[0] is value:
                     seen[op].add(array, op.attrs["axis"], _mask_of(module, op))
 
+    needed = _leading_to(module, found)
+
+    def nothing_else(op: Op) -> list[Any] | None:
+        """None, for what has to be computed; nothing in the place of results that no softmax depends on."""
+        return None if op.block is not module.body or op in needed else [None] * len(op.results)
+
     if not assumed:
         with np.errstate(over="ignore", invalid="ignore"):
             for sample in samples:
-                interpret(module, sample, on_value=note)
+                interpret(module, sample, on_value=note, known=nothing_else)
     return {op: _choose(op, seen[op], assumed, _counts(module, op), margin) for op in found}
+
+
+def _leading_to(module: Module, found: Sequence[Op]) -> set[Op]:
+    """The operations outside of loops that operands of some operations depend on, and loops that hold one."""
+    needed: set[Op] = set()
+    read = {value for op in found for value in op.operands}
+    holding = set(found)
+    for op in reversed(module.body.ops):
+        inside = list(walk_regions(op.regions))
+        if any(value in read for value in op.results) or not holding.isdisjoint(inside):
+            needed.add(op)
+            read.update(value for each in (op, *inside) for value in each.operands)
+    return needed
 
 
 def _mask_of(module: Module, op: Op) -> npt.NDArray[np.float64] | None:

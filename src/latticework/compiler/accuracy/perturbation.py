@@ -76,7 +76,7 @@ class ExactRuns:
 
     @cached_property
     def unmoved(self) -> FloatArray:
-        """How far the arguments of each function are from themselves: 0, and NaN if one is not finite."""
+        """Distances of the arguments of each function from themselves: 0, and NaN if one is not finite."""
         return np.stack([_farthest(a[None], a)[0] for a in self.arguments], axis=-1)
 
 
@@ -169,7 +169,7 @@ class PerturbedRuns:
     def perturb(
         self, runs: ExactRuns, amplitudes: Sequence[float], patterns: Sequence[Pattern] = PATTERNS
     ) -> FloatArray:
-        """How far results move when every function is, by its amplitude times the pattern.
+        """Move every function by its amplitude times the pattern, and measure how far results move.
 
         returns  (patterns, samples, outputs and arguments of every function): the largest change
         """
@@ -193,7 +193,7 @@ class _MovedRuns:
         self._arguments = np.zeros((len(patterns), len(runs.samples), len(moved.uses)))
 
     def changes(self) -> FloatArray:
-        """Of outputs, then of arguments."""
+        """Carry out the runs; returns the changes of outputs, then of arguments."""
         module, moved, lead = self._moved.module, self._moved, self._arguments.shape[:RUN_AXES]
         inputs = [self._stack(name, value) for name, value in zip(module.input_names, module.inputs, strict=True)]
         instead = moved.stacked | {use.op: self._moving(number) for number, use in enumerate(moved.uses)}

@@ -169,7 +169,7 @@ def _methods(
     needed = _leading_to(module, found)
 
     def nothing_else(op: Op) -> list[Any] | None:
-        """None, for what has to be computed; nothing in the place of results that no softmax depends on."""
+        """Nothing in the place of results that no softmax depends on; None for what has to be computed."""
         return None if op.block is not module.body or op in needed else [None] * len(op.results)
 
     if not assumed:

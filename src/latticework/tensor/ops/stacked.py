@@ -50,7 +50,7 @@ def _has_runs(op: Op, number: int, array: Any) -> bool:
     return bool(np.ndim(array) > len(shape_of(op.operands[number])))
 
 
-def _aligned(op: Op, number: int, array: Any, rank: int) -> Any:
+def _align_axes(op: Op, number: int, array: Any, rank: int) -> Any:
     """An operand whose own axes are the last ones of `rank`, where it has runs."""
     if not _has_runs(op, number, array):
         return array
@@ -60,7 +60,7 @@ def _aligned(op: Op, number: int, array: Any, rank: int) -> Any:
 
 def _elementwise(op: Op, operands: list[Any]) -> Any:
     rank = len(shape_of(op.result))
-    aligned = [_aligned(op, number, array, rank) for number, array in enumerate(operands)]
+    aligned = [_align_axes(op, number, array, rank) for number, array in enumerate(operands)]
     return BY_NAME[op.name].reference(aligned, op.attrs, {})
 
 
@@ -98,10 +98,10 @@ def _transpose(op: Op, operands: list[Any]) -> Any:
 
 def _broadcast_to(op: Op, operands: list[Any]) -> Any:
     shape = op.attrs["shape"]
-    return np.broadcast_to(_aligned(op, 0, operands[0], len(shape)), (*operands[0].shape[:RUN_AXES], *shape))
+    return np.broadcast_to(_align_axes(op, 0, operands[0], len(shape)), (*operands[0].shape[:RUN_AXES], *shape))
 
 
-def _taken(op: Op, operands: list[Any]) -> Any:
+def _slice(op: Op, operands: list[Any]) -> Any:
     """Slices, and what is padded around them."""
     runs = operands[0].shape[:RUN_AXES]
     front = {"starts": (0,) * RUN_AXES, "stops": runs, "steps": (1,) * RUN_AXES, "before": (0, 0), "after": (0, 0)}
@@ -123,7 +123,7 @@ _BY_NAME: dict[str, _Stacked] = {
     "tensor.reshape": _reshape,
     "tensor.transpose": _transpose,
     "tensor.broadcast_to": _broadcast_to,
-    "tensor.slice": _taken,
-    "tensor.pad": _taken,
+    "tensor.slice": _slice,
+    "tensor.pad": _slice,
     "tensor.conv2d": _conv2d,
 }

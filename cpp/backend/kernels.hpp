@@ -128,8 +128,11 @@ struct SwitchSource {
   std::span<const std::uint16_t> limbs;  // target: P limbs, then Q limbs ascending
   std::size_t num_special;               // how many of them are P limbs
   std::span<const DigitLimbs> digits;
-  const ConstLimbView* rest;              // the polys not switched, over the Q limbs of `limbs`; may be null
+  const ConstLimbView* rest;              // the polys not switched; may be null
   std::span<const Word> special_product;  // P mod each Q limb of `limbs`
+
+  /// Whether `rest` is over all of `limbs`, and is added as it is; else it is over their Q limbs, and multiplied by P.
+  bool has_rest_over_p() const noexcept { return rest != nullptr && rest->limbs.size() == limbs.size(); }
 };
 
 /// One product of a linear transform: giant `giant` has plain * baby `baby` in its sum.

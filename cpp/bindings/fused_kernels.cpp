@@ -31,7 +31,8 @@ ConstLimbView cut(const RnsPolys& polys, std::size_t first, std::span<const std:
 /// A polynomial over Q limbs, cut into digits for a key switch to P and Q limbs.
 class SwitchArrays {
  public:
-  /// extended: digits are given on all target limbs instead of being extended by the kernel.
+  /// rest: over the Q limbs or over all. extended: digits are given on all target limbs instead of being extended by
+  /// the kernel.
   SwitchArrays(const Ring& ring, const ResidueArray& x, const std::optional<ResidueArray>& rest,
                const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q, bool extended)
       : ring_(ring), digit_limbs_(digits), limbs_(p), ntt_(load(ring, x, q)), coefficients_(load(ring, x, q)) {
@@ -42,7 +43,7 @@ class SwitchArrays {
     check_limbs(ring, limbs_);
     ring.kernels().intt(ring.queue(), coefficients_.view(), coefficients_.view());
     special_product_ = ring.product_mod(p, q);
-    if (rest) rest_limbs_ = load(ring, *rest, q);
+    if (rest) rest_limbs_ = load(ring, *rest, rest->shape(1) == limbs_.size() ? limbs_ : q);
     if (rest) rest_view_.emplace(std::as_const(rest_limbs_).view());
     cut_digits();
     if (extended) extend_digits();

@@ -291,6 +291,12 @@ auto Interpreter::work<Opcode::kRotate>(const Instruction& instruction) -> Regis
 }
 
 template <>
+auto Interpreter::work<Opcode::kRotateOverP>(const Instruction& instruction) -> RegisterValues {
+  const SwitchKeys& key = keys(instruction);
+  return each(instruction, [&](Ciphertext x, std::size_t) { return evaluator_.rotate_over_p(x, key); });
+}
+
+template <>
 auto Interpreter::work<Opcode::kRelinearize>(const Instruction& instruction) -> RegisterValues {
   const SwitchKeys& key = keys(instruction);
   const Level to = plan_.type(instruction.out[0]).level;

@@ -124,6 +124,11 @@ class TypeRule {
     return type;
   }
   ValueType rotated(const ValueType& stated) const { return switched(KeyKind::kGalois, 1, stated.level); }
+  ValueType rotated_over_p(const ValueType&) const {
+    require_key(KeyKind::kGalois, 1, in(0).level);
+    require(in(0).basis == Basis::kQP, "the operand must be over QP");
+    return in(0);
+  }
   ValueType relinearized(const ValueType& stated) const { return switched(KeyKind::kRelin, 2, stated.level); }
   ValueType divided(const ValueType& stated) const {
     require_downward(stated.level, in(0).basis == Basis::kQ);
@@ -392,6 +397,7 @@ constexpr RuleEntry kRuleEntries[] = {
     {Opcode::kKeyProduct, &TypeRule::over_qp},
     {Opcode::kModDown, &TypeRule::divided},
     {Opcode::kRotate, &TypeRule::rotated},
+    {Opcode::kRotateOverP, &TypeRule::rotated_over_p},
     {Opcode::kRelinearize, &TypeRule::relinearized},
     {Opcode::kDiagSums, &TypeRule::diagonal_sums},
     {Opcode::kMapSums, &TypeRule::map_sums},

@@ -79,6 +79,8 @@ class Evaluator {
   // given, the scale then divided by what is removed.
   Ciphertext rotate(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to = {}) const;
   Ciphertext relinearize(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to = {}) const;
+  /// x over QP, of degree 1, rotated over QP: c1 is divided by P to be decomposed, c0 stays as it is.
+  Ciphertext rotate_over_p(const Ciphertext& x, const SwitchKeys& key) const;
   /// x rotated by each key, on one decomposition.
   std::vector<Ciphertext> rotate_many(const Ciphertext& x, const SwitchKeys& keys) const;
   /// The inner sums of a linear transform, over QP: baby 0 is the value itself, baby k is rotated by key which[k - 1],

@@ -94,6 +94,23 @@ Ciphertext Evaluator::rotate(const Ciphertext& x, const SwitchKeys& key, std::op
   return apply_switch_key(x, key, to);
 }
 
+Ciphertext Evaluator::rotate_over_p(const Ciphertext& x, const SwitchKeys& key) const {
+  const char* op = "rotate_over_p";
+  require_own(x, op);
+  require_basis(x, Basis::kQP, op);
+  require_degree(x.degree(), 1, 1, op);
+  require_slots(x, op);
+  require_key(x, key, KeyKind::kGalois, x.level, op);
+  const RnsPolys& residues = *x.residues;
+  const LimbList q = context_.limbs(x.level, Basis::kQ);
+  const RnsPolys divided = lw::mod_down(context_.ring(), residues, q, 1);
+  call(tick_);
+  const SwitchOperand operand(context_, divided.view(), decompose(context_.ring(), divided.view()),
+                              residues.view(0, 1, 0, residues.limbs().size()), context_.parameters().special(q));
+  call(tick_);
+  return over_qp(x, std::move(key_switch(context_, operand, key, tick_)[0]), key.id());
+}
+
 Ciphertext Evaluator::relinearize(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
   require_own(x, "relinearize");
   require_basis(x, Basis::kQ, "relinearize");

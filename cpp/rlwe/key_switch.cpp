@@ -173,20 +173,21 @@ std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& ope
   return out.take();
 }
 
-RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to) {
+RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to, std::uint32_t first) {
+  const std::uint32_t polys = x.polys() - first;
   LimbList from = without(x.limbs(), to);
   std::sort(from.begin(), from.end());
-  RnsPolys removed(ring, from, x.polys()), out(ring, to, x.polys());
+  RnsPolys removed(ring, from, polys), out(ring, to, polys);
   for (const LimbRun& run : find_runs(x.limbs(), from)) {
-    ring.kernels().intt(ring.queue(), removed.view(0, x.polys(), run.first_out, run.count),
-                        x.view(0, x.polys(), run.first_in, run.count));
+    ring.kernels().intt(ring.queue(), removed.view(0, polys, run.first_out, run.count),
+                        x.view(first, polys, run.first_in, run.count));
   }
   const std::vector<Word> inverse = ring.inverse_product_mod(from, to);
   for (const LimbRun& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
-    const LimbView part = out.view(0, x.polys(), run.first_out, run.count);
+    const LimbView part = out.view(0, polys, run.first_out, run.count);
     const BaseConversionTable& table = ring.base_conversion_table(from, part.limbs);
-    Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));
-    ring.kernels().mod_down(ring.queue(), part, x.view(0, x.polys(), run.first_in, run.count),
+    Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), polys, table));
+    ring.kernels().mod_down(ring.queue(), part, x.view(first, polys, run.first_in, run.count),
                             std::as_const(removed).view(), table, std::span(inverse).subspan(run.first_out, run.count),
                             scratch.words());
   }

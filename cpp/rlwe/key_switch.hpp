@@ -21,7 +21,7 @@ class SwitchOperand {
                       x.residues->view(0, x.degree(), 0, x.residues->limbs().size()), special) {}
   SwitchOperand(const Context& context, const Ciphertext& x)
       : SwitchOperand(context, x, context.parameters().special(x.residues->limbs())) {}
-  /// A polynomial in both forms and the polys that are not switched, over the same Q limbs.
+  /// A polynomial in both forms and the polys that are not switched, over the same Q limbs, or over QP as they are.
   SwitchOperand(const Context& context, ConstLimbView ntt, RnsPolys coefficients, ConstLimbView rest,
                 const LimbList& special);
   /// Digits that were extended before.
@@ -64,8 +64,8 @@ std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& ope
                                 std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick = {});
 
 /// ModDown: (x - [x]_D) / D, rounded to nearest, where D are the limbs of x that are not in `to`: one base conversion
-/// of centred residues removes all of them at once.
-RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to);
+/// of centred residues removes all of them at once. Of the polys from `first` on.
+RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to, std::uint32_t first = 0);
 
 /// Copies whole limbs between values of one ring; the limbs of `to` must all be in `from`.
 void copy_limbs(const Ring& ring, RnsPolys& to, std::uint32_t to_poly, const RnsPolys& from, std::uint32_t from_poly);

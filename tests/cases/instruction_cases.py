@@ -163,6 +163,8 @@ class Maker:
                 return (cipher,), (), 1, ()
             case "rotate":
                 return (factor, self.key("galois", *at)), (), 1, ()
+            case "rotate_over_p":
+                return (replace(factor, basis=1), self.key("galois", *at)), (), 1, ()
             case "relinearize":
                 return (replace(over_q, degree=2), self.key("relin", *at)), (), 1, ()
             case "trivial":

@@ -97,13 +97,23 @@ class SourceDigits {
   Word* parts_;
 };
 
-/// P * rest at target limb j: the start of a key's two sums.
-PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const ConstLimbView* rest,
-                      std::size_t j) noexcept {
-  if (rest == nullptr || j < source.num_special) return {{nullptr, nullptr}, 1};
+/// Limb `at` of one or two polys as the start of two sums.
+PairStart start_at(const ConstLimbView& polys, std::size_t at, double scalar) noexcept {
+  return {{polys.polys > 0 ? polys.limb(0, at) : nullptr, polys.polys > 1 ? polys.limb(1, at) : nullptr}, scalar};
+}
+
+/// P times one or two polys over Q, at target limb j.
+PairStart scaled(const CpuQueue& queue, const SwitchSource& source, const ConstLimbView& polys,
+                 std::size_t j) noexcept {
+  if (j < source.num_special) return {{nullptr, nullptr}, 1};
   const std::size_t at = j - source.num_special;
-  const double scalar = static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at]));
-  return {{rest->polys > 0 ? rest->limb(0, at) : nullptr, rest->polys > 1 ? rest->limb(1, at) : nullptr}, scalar};
+  return start_at(polys, at, static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at])));
+}
+
+/// The start of a key's two sums at target limb j.
+PairStart start_of_sums(const CpuQueue& queue, const SwitchSource& source, std::size_t j) noexcept {
+  if (source.rest == nullptr) return {{nullptr, nullptr}, 1};
+  return source.has_rest_over_p() ? start_at(*source.rest, j, 1) : scaled(queue, source, *source.rest, j);
 }
 
 /// digits (limbs of all of them at limb j) times one key, plus what the sums begin with, under the key's automorphism.
@@ -250,7 +260,7 @@ void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& sou
     const Word* limbs[JoinGroup::kMost][kMaxDigits];
     digits.extend(limbs, first, size, rooms + slot * digit_rooms(queue, source) * stride);
     for (std::size_t j = first; j < first + size; ++j) {
-      const PairStart begin = scaled_rest(queue, source, source.rest, j);
+      const PairStart begin = start_of_sums(queue, source, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {out[k].limb(0, j), out[k].limb(1, j)};
         apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j, past_caches);
@@ -292,10 +302,10 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
       const bool has_self = j >= source.num_special;
       const Prime& prime = queue.ntt[source.limbs[j]].prime;
       for (std::size_t half = 0; has_self && half < 2; ++half) {
-        const PairStart scaled = scaled_rest(queue, source, &self, j);
-        queue.limb.mul_scalar(values + half * stride, scaled.limbs[half], scaled.scalar, queue.degree, prime);
+        const PairStart own = scaled(queue, source, self, j);
+        queue.limb.mul_scalar(values + half * stride, own.limbs[half], own.scalar, queue.degree, prime);
       }
-      const PairStart begin = scaled_rest(queue, source, source.rest, j);
+      const PairStart begin = start_of_sums(queue, source, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
         apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j, false);

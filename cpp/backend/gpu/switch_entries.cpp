@@ -92,6 +92,7 @@ class ExtendedDigits {
     args.num_digits = static_cast<std::uint32_t>(digits);
     if (source_.rest != nullptr) {
       args.rest_polys = source_.rest->polys;
+      args.has_rest_over_p = source_.has_rest_over_p();
       args.rest = operand(*source_.rest);
     }
     args.where = limbs_of<A>(queue_, source_, part);

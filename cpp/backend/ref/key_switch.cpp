@@ -80,8 +80,13 @@ class ExtendedDigits {
   /// sums = P * rest, or zero where there is none.
   void rest_block(const Modulus& m, std::size_t half, std::size_t j, std::size_t start, std::size_t size,
                   U128* sums) const noexcept {
-    if (source_.rest == nullptr || half >= source_.rest->polys || j < source_.num_special) {
+    const bool is_over_p = source_.has_rest_over_p();
+    if (source_.rest == nullptr || half >= source_.rest->polys || (!is_over_p && j < source_.num_special)) {
       std::fill_n(sums, size, U128{0});
+      return;
+    }
+    if (is_over_p) {
+      std::copy_n(source_.rest->limb(half, j) + start, size, sums);
       return;
     }
     const Word* x = source_.rest->limb(half, j - source_.num_special) + start;

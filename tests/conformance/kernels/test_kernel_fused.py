@@ -59,7 +59,9 @@ def composed_key_switch(ring, x, rest, digits, key):
         ring.dot(extended, [np.ascontiguousarray(half[[d]][:, rows]) for d in digit_poly], TARGET) for half in (b, a)
     ]
     total = np.concatenate(polys)
-    if rest is not None:
+    if rest is not None and rest.shape[1] == len(TARGET):
+        total[: len(rest)] = ring.add(np.ascontiguousarray(total[: len(rest)]), rest, TARGET)
+    elif rest is not None:
         special = int(np.prod([ring.primes[limb] for limb in P], dtype=object))
         scaled = ring.mul_scalar(rest, [special % ring.primes[limb] for limb in Q], Q)
         kept = slice(0, len(rest))
@@ -71,9 +73,9 @@ def composed_key_switch(ring, x, rest, digits, key):
 @pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
 def test_key_switch_is_its_composition(ring, rng, digits, extended):
     keys = random_keys(ring, digits, [1, 5, 2 * ring.degree - 1], rng)
-    for rest_polys in (0, 1, 2):
+    for rest_polys, over in ((0, Q), (1, Q), (2, Q), (1, TARGET)):
         x = residues(ring, Q, 1, rng)
-        rest = residues(ring, Q, rest_polys, rng) if rest_polys else None
+        rest = residues(ring, over, rest_polys, rng) if rest_polys else None
         results = ring.key_switch(x, rest, digits, P, Q, keys, extended)
         assert len(results) == len(keys)
         for key, result in zip(keys, results, strict=True):

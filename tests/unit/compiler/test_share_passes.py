@@ -39,7 +39,7 @@ def switches(module):
             total += len(op.operands) - 1 - len(op.attrs["terms"])
         elif op.name == "rlwe.map_sums":
             total += len(op.attrs["sums"].products.switches())
-        elif op.name in ("rlwe.key_product", "rlwe.rotate"):
+        elif op.name in ("rlwe.key_product", "rlwe.rotate_over_p", "rlwe.rotate"):
             total += op.result.type.count
     return total
 

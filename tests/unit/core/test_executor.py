@@ -471,6 +471,25 @@ def test_a_signal_ends_a_long_run(case):
     assert case.context.live_bytes == before
 
 
+def test_a_rotation_over_p_keeps_c0_as_it_is(case, rng):
+    """Two rotations over QP, the second with c1 alone divided by P in between, and with both: the same but for rounding."""
+    key = spec("galois", galois(1, case.n), TOP)
+    a = Assembler([key])
+    b = a.block(cipher(TOP))
+    turn = b.op("key", [], ["key", 0], 0)
+    once = b.op("key_product", [b.op("hoist", [b.args[0]], digits(TOP)), turn], cipher(TOP, basis=1))
+    short = b.op("rotate_over_p", [once, turn], cipher(TOP, basis=1))
+    both = b.op("mod_down", [once], cipher(TOP))
+    long = b.op("key_product", [b.op("hoist", [both], digits(TOP)), turn], cipher(TOP, basis=1))
+    b.yield_(*(b.op("mod_down", [x], cipher(TOP)) for x in (short, long)))
+
+    values = random_slots(rng, SLOTS)
+    results = run(case, a, [case.encrypt(values)], None)
+    for result in results:
+        np.testing.assert_allclose(result, np.roll(values, -2), atol=1e-5)
+    assert 0 < np.abs(results[0] - results[1]).max() < 1e-6
+
+
 # The decoder
 
 

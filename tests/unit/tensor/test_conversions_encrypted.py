@@ -47,7 +47,7 @@ def test_on_ciphertexts(name, source, target):
         elif op.name == "rlwe.diag_sums":
             products += len(op.attrs["terms"])
             switches += len(op.operands) - 1 - len(op.attrs["terms"])
-        elif op.name in ("rlwe.key_product", "rlwe.rotate"):
+        elif op.name in ("rlwe.key_product", "rlwe.rotate_over_p", "rlwe.rotate"):
             switches += op.result.type.count
         elif op.name == "rlwe.mul_plain":
             products += op.result.type.count

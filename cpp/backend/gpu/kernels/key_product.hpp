@@ -36,7 +36,8 @@ struct KeyProduct : OnePhase {
   struct Args {
     Tables tables;
     std::uint32_t num_digits, rest_polys;
-    Source rest;  // over the limbs that are not special
+    std::uint32_t has_rest_over_p;
+    Source rest;  // over all limbs, or over those that are not special
     SwitchLimbs where;
     KeyResult results[kMostKeys];    // [key]
     const Word* digits[kMostPairs];  // their limbs, [digit][limb]
@@ -74,15 +75,20 @@ struct KeyProduct : OnePhase {
   }
 
  private:
-  /// Begins the sums with P * rest, where there is one.
+  /// Begins the sums with P * rest, or a rest that has its P, where there is one.
   static LW_GPU void begin(Sums<A, 4>& sums, std::uint32_t half, const Args& args, std::uint32_t limb,
                            std::uint32_t from, const typename A::Prime& prime) noexcept {
     const std::uint32_t target = args.where.first + limb;
-    if (half >= args.rest_polys || target < args.where.num_special) return;
-    const WordPair rest = pairs_of(args.rest.limb(half, target - args.where.num_special)).load(from);
+    const bool is_over_p = args.has_rest_over_p != 0;
+    if (half >= args.rest_polys || (!is_over_p && target < args.where.num_special)) return;
+    const std::uint32_t at = is_over_p ? target : target - args.where.num_special;
+    const WordPair rest = pairs_of(args.rest.limb(half, at)).load(from);
     const typename A::Value special = A::from_word(args.where.special_product[limb]);
     LW_GPU_UNROLL
-    for (std::uint32_t e = 0; e < 2; ++e) sums.begin(2 * half + e, A::mul(A::from_word(rest.word[e]), special, prime));
+    for (std::uint32_t e = 0; e < 2; ++e) {
+      const typename A::Value value = A::from_word(rest.word[e]);
+      sums.begin(2 * half + e, is_over_p ? value : A::mul(value, special, prime));
+    }
   }
 };
 

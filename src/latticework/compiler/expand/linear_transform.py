@@ -3,9 +3,9 @@
 y[v] = sum_g rotate_g( sum_(u, b) rotate_-g(diagonal_(v, u, g+b)) * baby_b(x[u]) ),
 where a baby is x[u] rotated by b slots, or its conjugate rotated by b slots. All babies
 of an input share its decomposition and serve every output, and everything stays over
-QP. Each giant step divides by P once, decomposes once and is summed over QP, by a key of
-its own or one on top of the other by one key (`giant_steps`); one final mod_down removes
-P and the level's primes together. Of a real map the imaginary halves
+QP. Each giant step divides c1 by P and decomposes it, while c0 stays over QP, and is summed
+over QP, by a key of its own or one on top of the other by one key (`giant_steps`); one final
+mod_down removes P and the level's primes together. Of a real map the imaginary halves
 of slots may carry a second output, input or diagonal (`plan.gathers.steps`).
 Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
 """

@@ -74,7 +74,9 @@ class Primitives:
     def rotate_over_p(self, x: Value, steps: int) -> Value:
         """The rotation over QP of a value over Q or QP."""
         kind = cipher(x)
-        return self.key_product(self.hoist(self.mod_down(x, kind.level.index, kind.scale)), steps, kind.level)
+        if kind.basis == "Q":
+            return self.key_product(self.hoist(x), steps, kind.level)
+        return self.builder.build("rlwe.rotate_over_p", [x, self.galois_key(steps, kind.slots, kind.level)])
 
     def encode(self, value: ConstRef, slots: int, level: Level, scale: float, basis: str) -> Value:
         """A constant as a plaintext at the level, scale and basis of use."""

@@ -98,7 +98,7 @@ class Seconds:
             rows = over_p.rows
             mac = self.model.unit_seconds("plain_mac", self.ring_degree)
             hoist, product = self._price("hoist", spent), self._price("key_product", spent)
-            down = self.model.seconds("mod_down", self.shape(spent, dropped=0))
+            down = self.model.seconds("mod_down", self.shape(spent, polys=1, dropped=0))
             self._parts[spent] = BlockMapPrices(
                 hoist=hoist,
                 baby=product,

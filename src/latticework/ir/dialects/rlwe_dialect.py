@@ -192,6 +192,7 @@ def _type_relinearize(name: str, attrs: Attrs, types: Types) -> OpFacts:
 
 
 ROTATE = define_primitive("rlwe.rotate", _type_rotate, demand=_rotation)
+ROTATE_OVER_P = define_primitive("rlwe.rotate_over_p")
 CONJUGATE = define_primitive(
     "rlwe.conjugate",
     lambda name, _attrs, types: _turning(name, types, 0, conjugates=True),

@@ -26,7 +26,7 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
     over_p = replace(upper, digit_limbs=())
     over_q = replace(over_p, p_limbs=0)
     hoist = model.seconds("hoist", upper)
-    divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs))
+    divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs, polys=1))  # what is decomposed
     switched = model.seconds("key_product", upper)
     baby = model.seconds("diag_sums", replace(upper, keys=2, sums=1, terms=1)) - model.seconds(
         "diag_sums", replace(upper, keys=1, sums=1, terms=1)

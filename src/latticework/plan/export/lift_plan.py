@@ -348,6 +348,7 @@ RULES: dict[str, Rule] = {
     "add_int": _Lifting.add_integer,
     "key_product": _Lifting.switch,
     "rotate": _Lifting.switch,
+    "rotate_over_p": _Lifting.switch,
     "relinearize": _Lifting.switch,
     "diag_sums": _Lifting.diagonal_sums,
     "map_sums": _Lifting.map_sums,

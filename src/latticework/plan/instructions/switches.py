@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from latticework.errors import IrError
 from latticework.plan.instructions.ciphertext_arrays import each, keep_error
 from latticework.plan.instructions.instruction_record import ORDINARY, Record
 from latticework.plan.instructions.protocols import Machine, Slots
-from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, Kind
+from latticework.plan.instructions.register_kinds import OVER, CipherKind, DigitsKind, Kind
 from latticework.plan.instructions.shared_rules import count_each, each_key, no_keys, one_part, own_rows
 from latticework.plan.instructions.type_rules import QP, Q, mod_down_kind, require_key, require_switchable
 from latticework.plan.instructions.use import Use
@@ -20,7 +21,16 @@ from latticework.plan.instructions.value_shapes import (
     shape_of_switch,
     vectors_made,
 )
-from latticework.plan.instructions.work_units import Shape, Work, add_work, decompose, divide, multiply_by_key
+from latticework.plan.instructions.work_units import (
+    NO_WORK,
+    Part,
+    Shape,
+    Work,
+    add_work,
+    decompose,
+    divide,
+    multiply_by_key,
+)
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.slot_arrays import apply_galois
 
@@ -156,6 +166,40 @@ ROTATE = Record(
     scratch=lambda use, _stored: rows_of_switch(shape_of_switch(use)),
     reuse=own_rows,
 )
+
+
+def _rotated_over_p(use: Use) -> Sequence[Kind]:
+    a, key = use.operands
+    if a.basis != QP or a.degree != 1:
+        raise IrError(f"needs degree 1 over QP, got degree {a.degree} over {OVER[a.basis]}")
+    require_key(use, key, "galois", a.track, a.level)
+    return (a,)
+
+
+def _parts_over_p(use: Use) -> Sequence[Part]:
+    """One polynomial is divided by P and decomposed."""
+    shape, vectors = shape_of_switch(use), vectors_made(use)
+    divided = shape_of_move(use, polys=1)
+    return (Part("mod_down", divided, vectors), Part("hoist", shape, vectors), Part("key_product", shape, vectors))
+
+
+ROTATE_OVER_P = Record(
+    name="rotate_over_p",
+    line="a key switch over QP that rotates or conjugates: only c1 is divided by P, to be decomposed",
+    family="switch",
+    traits=ORDINARY,
+    rule=_rotated_over_p,
+    meaning=_switch,
+    error=each(lambda errors, use, a, key: errors.key_product(use, errors.mod_down(use, a), key)),
+    work=NO_WORK,
+    parts=_parts_over_p,
+    counts=count_each(mod_downs=1, hoists=1, key_switches=1, rotations=1),
+    keys=each_key,
+    scratch=lambda use, _stored: (
+        q_limbs(chain_of(use), use.operands[0]) + rows_of_sums(shape_of_switch(use), 1, stored=False)
+    ),
+    reuse=own_rows,
+)
 RELINEARIZE = Record(
     name="relinearize",
     line="degree 2 to degree 1; its division may go down levels",
@@ -172,4 +216,4 @@ RELINEARIZE = Record(
     reuse=own_rows,
 )
 
-RECORDS = (HOIST, KEY_PRODUCT, MOD_DOWN, ROTATE, RELINEARIZE)
+RECORDS = (HOIST, KEY_PRODUCT, MOD_DOWN, ROTATE, ROTATE_OVER_P, RELINEARIZE)

@@ -18,8 +18,8 @@ from latticework.compiler.passes.linear_forms import FloatArray, Form, total
 from latticework.ir import Block, Op, Value
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
-from latticework.values.packing.loop_nests.diagonals import num_diagonals
-from latticework.values.packing.packed_constants import MOST_LISTED, ConstRef, LoopNest, at_most
+from latticework.values.packing.loop_nests.diagonals import bounded_diagonals
+from latticework.values.packing.packed_constants import ConstRef, LoopNest
 
 MOST_DIAGONALS = 256  # of a map that is looked into
 MOST_NUMBERS = 1 << 20  # in the diagonals of a map
@@ -99,8 +99,7 @@ def is_small(op: Op) -> bool:
     for part in linear_map.all_parts:
         if not isinstance(part.gather, LoopNest):
             return False
-        bound = at_most(part.gather).diagonals
-        count += num_diagonals(part.gather) if MOST_DIAGONALS < bound <= MOST_LISTED else bound
+        count += bounded_diagonals(part.gather, MOST_DIAGONALS)
     return count <= MOST_DIAGONALS and count * linear_map.slots <= MOST_NUMBERS
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from latticework.ir import Op, Value
 from latticework.ir.dialects.vec_dialect import VecType
-from latticework.values.packing.packed_constants import LinearMap, LoopNest, at_most
+from latticework.values.packing.loop_nests.diagonals import bounded_diagonals
+from latticework.values.packing.packed_constants import LinearMap, LoopNest
 
-MOST_LISTED = 1 << 12
+MOST_WRITTEN = 1 << 12  # diagonals of a map that are written down
 
 
 class Traced(NamedTuple):
@@ -89,4 +90,4 @@ def is_map(op: object) -> bool:
 def is_large(linear_map: LinearMap) -> bool:
     """Whether a map has too many diagonals for each to be written down."""
     nests = [part.gather for part in linear_map.all_parts if isinstance(part.gather, LoopNest)]
-    return len(linear_map.explicit) + sum(at_most(nest).diagonals for nest in nests) > MOST_LISTED
+    return len(linear_map.explicit) + sum(bounded_diagonals(nest, MOST_WRITTEN) for nest in nests) > MOST_WRITTEN

@@ -98,6 +98,12 @@ def num_diagonals(nest: LoopNest) -> int:
     return structure(nest).size
 
 
+def bounded_diagonals(nest: LoopNest, enough: int) -> int:
+    """Diagonals that are not structurally zero; a bound where that is `enough` or less, or they are very many."""
+    bound = at_most(nest).diagonals
+    return num_diagonals(nest) if enough < bound <= MOST_LISTED else bound
+
+
 class _SeenCodes:
     """A set of codes (v * count_in + u) * slots + steps: a list, for few of all possible ones are there."""
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.trip_counts import Once, TripCounts
+from latticework.plan.analysis.weighted_sums import weighted_sums
 from latticework.plan.cost import CostModel, Shape, Work, work
+from latticework.plan.cost.operation_work import WEIGHTED_SUM
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.plan.instructions.walk import Site
 from latticework.plan.instructions.work_units import Part
@@ -66,12 +68,16 @@ class StepPrices(Once):
         self._encoded: set[tuple[tuple[int, ...], Kind]] = set()
         self._bootstraps = bootstraps_of(plan, plan.chain)
         self._known_calls: dict[tuple[Any, ...], tuple[list[Step], list[Any]]] = {}  # (block, times, operands) -> steps
+        self._sums = weighted_sums(plan)
         self._line: int | None = None  # location of the call that is followed, the outermost one
 
     def visit(self, site: Site) -> None:
         """One instruction, priced; its encodings before it."""
         record, use = site.record, site.use
         parts = record.parts(use)
+        terms = self._sums.get((site.block, site.index))
+        if terms is not None:  # the last step of a linear combination computes all of it
+            parts = [replace(p, operation=WEIGHTED_SUM, shape=replace(p.shape, terms=terms)) for p in parts if terms]
         encodings = [part for part in parts if part.once]
         if encodings:
             paid = self._first(site, encodings)

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean, median
 
 from latticework.errors import FormatError
-from latticework.plan.cost.operation_work import work
+from latticework.plan.cost.operation_work import WEIGHTED_SUM, work
 from latticework.plan.cost.table import BootstrapRow, CostTable, OpRow, default_table, read_table
 from latticework.plan.instructions.work_units import Shape, Work
 from latticework.plan.parameters import ModulusChain
@@ -17,6 +17,7 @@ from latticework.values.sums import add_up
 
 _N_LOG_N = ("ntt", "fft")
 _BYTES = ("read_byte", "fresh_byte")
+_ALIKE = {WEIGHTED_SUM: "add"}  # whose overhead an operation has that is not measured by itself: memory's
 
 
 class CostModel:
@@ -68,6 +69,7 @@ class CostModel:
 
     def _overhead(self, op: str, shape: Shape) -> float:
         """Time of an operation over that of its kernels, from the measured chains of the nearest ring degree."""
+        op = _ALIKE.get(op, op)
         rows = [r for r in self.table.ops if r.op == op and r.is_exact and bool(r.p_limbs) == bool(shape.p_limbs)]
         if not rows:
             return self.table.overhead.get(op, 1.0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.plan.instructions.ciphertext_arrays import added_up, each, keep_error
-from latticework.plan.instructions.instruction_record import ORDINARY, Error, Meaning, Record, Rule
+from latticework.plan.instructions.instruction_record import ORDINARY, Error, Meaning, Record, Rule, Traits
 from latticework.plan.instructions.protocols import Errors
 from latticework.plan.instructions.register_kinds import CipherKind, Kind
 from latticework.plan.instructions.shared_rules import count_each, in_place, no_keys, no_scratch, one_part
@@ -37,12 +37,17 @@ def _shape_of_sum(use: Use) -> Shape:
     return shape_of(use, polys=use.stated.degree + 1)
 
 
-def _of_two(name: str, line: str, meaning: Meaning, error: Error, rule: Rule = _sum) -> Record:
+_JOINS = Traits(linear=lambda _immediate, _degree: True)
+
+
+def _of_two(
+    name: str, line: str, meaning: Meaning, error: Error, rule: Rule = _sum, traits: Traits = ORDINARY
+) -> Record:
     return Record(
         name=name,
         line=line,
         family="add",
-        traits=ORDINARY,
+        traits=traits,
         rule=rule,
         meaning=meaning,
         error=each(error),
@@ -63,8 +68,8 @@ def _error_with_plain(errors: Errors, use: Use, a: Any, b: Any) -> Any:
     return errors.add_plain(use, a, b)
 
 
-ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b, _error)
-SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b, _error)
+ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b, _error, traits=_JOINS)
+SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b, _error, traits=_JOINS)
 ADD_PLAIN = _of_two(
     "add_plain",
     "sum of a ciphertext and a plaintext",
@@ -79,7 +84,7 @@ NEG = Record(
     name="neg",
     line="a ciphertext with the other sign",
     family="add",
-    traits=ORDINARY,
+    traits=_JOINS,
     rule=lambda use: use.operands,
     meaning=lambda _run, _use, a: -a,
     error=keep_error,

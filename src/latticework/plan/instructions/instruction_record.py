@@ -25,10 +25,15 @@ class Traits:
 
     control     all it deals with is public: integers, keys, blocks; the walk runs it itself
     is_complex  it can make complex slots of real ones, whatever its keys and plaintexts are
+    linear      (immediate, ring degree) -> whether it is a step of a linear combination of ciphertexts, which
+                executors compute in one pass (`linear_role` in cpp/exec); None: never
+    begins      of linear ones: only ciphertexts that are there are multiplied, so that a combination begins with it
     """
 
     control: bool = False
     is_complex: bool = False
+    linear: Callable[[Sequence[int], int], bool] | None = None
+    begins: bool = False
 
 
 ORDINARY, CONTROL = Traits(), Traits(control=True)

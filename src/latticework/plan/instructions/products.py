@@ -46,6 +46,8 @@ from latticework.plan.instructions.work_units import (
     pointwise,
 )
 
+MOST_WEIGHT = 1 << 61  # of a term of a linear combination
+
 
 def _product(use: Use) -> CipherKind:
     """Return the type of a product of two ciphertexts, or of one with itself."""
@@ -239,7 +241,7 @@ MUL_INT = Record(
     name="mul_int",
     line="product of a ciphertext and an integer",
     family="plain",
-    traits=ORDINARY,
+    traits=Traits(linear=lambda immediate, _degree: abs(immediate[0]) <= MOST_WEIGHT, begins=True),
     rule=_infer_rescale,
     meaning=_multiple,
     error=each(lambda errors, use, a: errors.mul_integer(use, a)),
@@ -271,7 +273,7 @@ MUL_MONOMIAL = Record(
     name="mul_monomial",
     line="product of a ciphertext and a power of X: of i, for multiples of N/2",
     family="plain",
-    traits=Traits(is_complex=True),
+    traits=Traits(is_complex=True, linear=lambda immediate, degree: immediate[0] % (degree // 2) == 0),
     rule=_by_monomial,
     meaning=_multiply_by_unit,
     error=keep_error,

@@ -49,7 +49,7 @@ def expanded(module: Module, chain: ModulusChain, residual: int | None = None, *
 def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:
     """A plan of the module, its inputs and outputs the vectors themselves."""
     primitives = expanded(module, chain, **ways)
-    keys = plan_keys(primitives)
+    keys = plan_keys(primitives, chain)
     code = emit_code(primitives, chain, keys)
     inputs, outputs = [], []
     for name, value in zip(primitives.input_names, primitives.inputs, strict=True):

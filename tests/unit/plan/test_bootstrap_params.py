@@ -1,5 +1,6 @@
 """Bootstrapping parameter sets: chains as planned, scales that do not drift, limits of security, failure."""
 
+from contextlib import suppress
 from dataclasses import replace
 from math import comb, factorial, log2, prod
 
@@ -8,9 +9,11 @@ import pytest
 
 from latticework.compiler.codegen.bootstrap_plans import failure_probability_log2
 from latticework.errors import LevelError, RangeError, SecurityError
-from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, modulus_limit_bits
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, find_set, modulus_limit_bits
 from latticework.plan.parameters.bootstrap_chain import exponential_scales, raised_scale, sine_scales
 from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.gadgets import quickest_special, switch_work, with_gadgets
+from latticework.plan.parameters.modulus_chain import digits_at
 from latticework.plan.parameters.secrets import sparse_key_bits
 
 NAMES = list(BOOTSTRAP_SETS)
@@ -90,6 +93,52 @@ def test_digits_keep_to_their_sections_and_below_p(name):
     for digit in chain.digits:
         assert prod(chain.limb_primes(digit)) < prod(chain.special)
         assert not (digit[0] < low <= digit[-1] or digit[0] < middle <= digit[-1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lower_levels_have_quicker_switches_and_no_larger_keys(name):
+    chain = bootstrap_chain(name)
+    plain = bootstrap_chain(replace(BOOTSTRAP_SETS[name], by_level=False))
+    assert replace(chain, gadgets=(), low_special=()) == plain and chain.gadgets
+    assert chain.most_log2_qp == chain.log2_qp == plain.log2_qp
+    assert find_set(plain) == replace(BOOTSTRAP_SETS[name], by_level=False)
+    assert find_set(chain) == BOOTSTRAP_SETS[name]
+    for gadget in chain.gadgets:
+        p = prod(chain.every_special[: gadget.num_special])
+        assert all(16 * prod(chain.limb_primes(digit)) <= p for digit in gadget.digits)
+    before, after = (
+        sum(
+            switch_work(len(c.tracks[-1].basis(k)), c.num_special_at(k, -1), [len(d) for d in digits_at(c, k, -1)])
+            for k in range(c.tracks[-1].top + 1)
+        )
+        for c in (plain, chain)
+    )
+    assert after < 0.95 * before
+
+
+def test_the_quickest_numbers_are_found_by_trying_all():
+    """One band of levels, by all numbers of special primes and borders: none is quicker than what is chosen."""
+    chain = bootstrap_chain(replace(BOOTSTRAP_SETS["T11"], by_level=False))
+    ((limbs, special),) = quickest_special(chain, lambda _: 0.6).items()
+
+    def share(c):
+        """Work of all levels over what it was."""
+        works = [
+            [switch_work(len(q), x.num_special_at(k, -1), [len(d) for d in digits_at(x, k, -1)]) for x in (c, chain)]
+            for k, q in enumerate(map(c.tracks[-1].basis, range(c.tracks[-1].top + 1)))
+        ]
+        return sum(a / b for a, b in works)
+
+    chosen = share(with_gadgets(chain, {limbs: special}))
+    for count in range(1, len(chain.primes)):
+        for number in range(1, count + 1):
+            with suppress(LevelError):
+                made = with_gadgets(chain, {count: number})
+                (gadget,) = made.gadgets
+                p = prod(made.every_special[:number])
+                fits = all(16 * prod(chain.limb_primes(digit)) <= p for digit in gadget.digits)
+                if fits and made.log2_qp_of_gadgets[0] <= chain.log2_qp:
+                    assert share(made) >= chosen - 1e-9
 
 
 def test_only_marked_sets_are_insecure():

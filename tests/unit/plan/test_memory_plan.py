@@ -47,9 +47,10 @@ def plans(chain):
     return {number: bootstraps(chain, number) for number in (1, 3)}
 
 
-def test_uses_are_at_the_level_of_use(plans):
+@pytest.mark.parametrize(("by_level", "part"), [(True, 0.9), (False, 0.5)])  # by level a key serves fewer levels
+def test_uses_are_at_the_level_of_use(plans, chain, by_level, part):
     """A key is as large as its largest use; what others read of it is a part, of digits and limbs alike."""
-    plan = plans[3]
+    plan = plans[3] if by_level else bootstraps(replace(chain, gadgets=(), low_special=()), 3)
     uses, manifest = key_uses(plan, plan.chain), plan.client.manifest
     assert {use.part.key for use in uses} == set(range(len(plan.keys)))
     padded = key_row_bytes(plan.chain) / (2 * 8 * plan.chain.ring_degree)
@@ -59,7 +60,7 @@ def test_uses_are_at_the_level_of_use(plans):
         whole = [use for use in own if use.part.spec == plan.keys[number]]
         assert all(use.bytes == pytest.approx(size * padded) for use in whole)
         assert all(set(use.part.limbs) <= set(own[0].part.limbs) or use.bytes >= own[0].bytes for use in own)
-    assert any(use.bytes < manifest.bytes_resident[use.part.key] / 2 for use in uses)
+    assert any(use.bytes < manifest.bytes_resident[use.part.key] * part for use in uses)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -18,7 +18,7 @@ from latticework.errors.rounded_numbers import over
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.plan.parameters.check_set import check_set
-from latticework.plan.parameters.gadgets import evenest_limit
+from latticework.plan.parameters.gadgets import evenest_limit, quickest_special, with_gadgets
 from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.plan.parameters.secrets import sparse_key_bits
 from latticework.plan.parameters.security import modulus_limit_bits, sparse_modulus_limit_bits
@@ -28,6 +28,7 @@ from latticework.values.sums import add_up
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
 MOST_EXCESS_BITS = 16  # of the scale at which results are made over that of their level
 MATCHED_BITS = 40  # to which two scales agree before values are subtracted
+RELIN_BAND, PROGRAM_BAND = 0.1, 0.4  # prices of bands, see `quickest_special`
 SPARSE_WEIGHT = 32  # nonzero coefficients of the ephemeral secret
 _SERIES_DIVISOR = 6  # sin x is replaced by (8 sin x - sin 2x) / 6
 Group = tuple[int, ...]
@@ -64,7 +65,7 @@ def bootstrap_chain(which: BootstrapSet | str) -> ModulusChain:
     return _plan(BOOTSTRAP_SETS[which])
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _plan(chosen: BootstrapSet) -> ModulusChain:
     degree = 1 << chosen.log2_degree
     sections, residual_scales = _choose_primes(chosen)
@@ -90,7 +91,13 @@ def _plan(chosen: BootstrapSet) -> ModulusChain:
     )
     if not chosen.insecure:
         _check_security(chosen, chain)
-    return chain
+    return with_gadgets(chain, _special_by_level(chain)) if chosen.by_level else chain
+
+
+def _special_by_level(chain: ModulusChain) -> dict[int, int]:
+    """Numbers of special primes of lower levels by their limbs; EvalMod has one key, programs have many."""
+    residual = len(chain.main.basis(chain.main.top))
+    return quickest_special(chain, lambda limbs: RELIN_BAND if limbs > residual else PROGRAM_BAND)
 
 
 def _gain_bits(chosen: BootstrapSet) -> int:

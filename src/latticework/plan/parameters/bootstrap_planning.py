@@ -82,7 +82,7 @@ class Template:
     @cached_property
     def least_bits(self) -> float:
         """log2(QP) without residual levels, with one special prime."""
-        chosen = replace(self.chosen, residual=1, special=1, insecure=True)
+        chosen = replace(self.chosen, residual=1, special=1, insecure=True, by_level=False)
         return bootstrap_chain(chosen).log2_qp - chosen.scale
 
 
@@ -164,18 +164,21 @@ def plan_bootstrap_set(
         template.make_set(residual, special)
         for _, _, special, template in sorted(fitting, key=lambda each: each[:3])[:COMPARED]
     ]
-    return min(sets, key=lambda chosen: key_switch_ntts(bootstrap_chain(chosen)))  # the first of equally quick ones
+    tops = {chosen: bootstrap_chain(replace(chosen, by_level=False)) for chosen in sets}
+    return min(sets, key=lambda chosen: key_switch_ntts(tops[chosen]))  # the first of equally quick ones
 
 
 def find_set(chain: ModulusChain) -> BootstrapSet | None:
     """The set that a chain is of, stored or planned for a program; None: a set of somebody's own, or no bootstraps."""
     sizes = chain.main.top - chain.floor, len(chain.special), chain.ring_degree
     planned = [template.make_set(*sizes[:2]) for template in templates(chain.ring_degree, 0.0)]
+    top = replace(chain, gadgets=(), low_special=())
     for each in [*BOOTSTRAP_SETS.values(), *planned]:
         if (each.residual, each.special, 1 << each.log2_degree) == sizes:
             with suppress(SecurityError, LevelError):
-                if bootstrap_chain(each) == chain:
-                    return each
+                alike = replace(each, by_level=False)
+                if bootstrap_chain(alike) == top:
+                    return alike if chain == top else each if bootstrap_chain(each) == chain else None
     return None
 
 

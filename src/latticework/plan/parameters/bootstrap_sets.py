@@ -18,7 +18,8 @@ class BootstrapSet:
     eval_scales scales of x, T_2, T_4, ... in EvalMod: the moduli between them are s_(i-1)^2 / s_i
     eval_rest   its other levels: the sum of the series, the squarings, the sine series
     cts         levels of CoeffToSlot
-    special     number of primes of P;  special_bits: what they are just below
+    special     number of primes of P at the top;  special_bits: what they are just below
+    by_level    whether lower levels have special primes and digits of their own; False: as the top, as sets had before
     degree, doublings  of the exponential: e^(2 pi i x / 2^doublings) as a Chebyshev series of this degree
     bound       |t| / q0 stays below this, but for the failure probability
     ratio       log2 of q0 over the scale at which SlotToCoeff ends
@@ -43,6 +44,7 @@ class BootstrapSet:
     cts_babies: int | None = 8
     special_bits: float = 49.0
     insecure: bool = False
+    by_level: bool = True
 
 
 WIDEST = 48.95  # of single primes below 2^49

@@ -8,9 +8,11 @@ than at the top are the gain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import log2
+from functools import lru_cache
+from math import inf, log2
 
 from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.errors.rounded_numbers import over
@@ -22,14 +24,11 @@ from latticework.values.sums import add_up
 MAX_COUNT = 64  # of special primes: far above what is quick
 
 
-def with_gadgets(
-    chain: ModulusChain, special: Mapping[int, int], gap_bits: Mapping[int, float] | None = None
-) -> ModulusChain:
+def with_gadgets(chain: ModulusChain, special: Mapping[int, int]) -> ModulusChain:
     """Return a chain whose keys for low levels have other numbers of special primes.
 
     special   number of Q limbs -> special primes of keys for levels within so many: the first ones of one list, whose
               first are those of the chain
-    gap_bits  by number of Q limbs, how much larger than a digit P is; by default enough that switches add little noise
     raises    SecurityError where a key would be too weak, unless the chain is marked insecure; LevelError where digits
               of one limb exceed P
     """
@@ -41,9 +40,8 @@ def with_gadgets(
     gadgets = []
     for limbs in sorted(special, reverse=True):
         p_bits = add_up(log2(p) for p in every[: special[limbs]])
-        limit = p_bits - (gap_bits or {}).get(limbs, DIGIT_GAP_BITS)
         primes = chain.primes[:limbs]
-        digits = cut_digits(primes, evenest_limit(primes, limit))
+        digits = cut_digits(primes, evenest_limit(primes, p_bits - DIGIT_GAP_BITS))
         largest = max(add_up(log2(primes[limb]) for limb in digit) for digit in digits)
         if largest >= p_bits:
             raise LevelError(
@@ -86,8 +84,85 @@ def check_gadget_security(chain: ModulusChain) -> ModulusChain:
 
 def evenest_limit(primes: tuple[int, ...], limit_bits: float) -> float:
     """The smallest limit that cuts these primes into as few digits as `limit_bits` does."""
-    fewest = len(cut_digits(primes, limit_bits))
+    fewest, enough = len(cut_digits(primes, limit_bits)), _sums_of_stretches(primes)
+    place = bisect_left(enough, True, key=lambda s: len(cut_digits(primes, s)) <= fewest)
+    return enough[place] if place < len(enough) else limit_bits
+
+
+@lru_cache(maxsize=64)
+def _sums_of_stretches(primes: tuple[int, ...]) -> list[float]:
+    """Bits of all stretches of primes that are as long as the longest prime, ascending, and a bit more."""
     bits = [log2(p) for p in primes]
     sums = {add_up(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)}
-    enough = (s + 1e-9 for s in sorted(sums) if s >= max(bits))
-    return next((s for s in enough if len(cut_digits(primes, s)) == fewest), limit_bits)
+    return [s + 1e-9 for s in sorted(sums) if s >= max(bits)]
+
+
+# -- which numbers of special primes are quickest -------------------------------------------------
+
+
+def quickest_special(chain: ModulusChain, band_price: Callable[[int], float]) -> dict[int, int]:
+    """Numbers of special primes by numbers of Q limbs, for `with_gadgets`: the quickest for switches at all levels.
+
+    By dynamic programming over the levels of the longest track: a band of levels has one gadget, and costs the sum of
+    its switches' work over what they are on the chain without gadgets, each level counted alike. No key becomes larger
+    than those of the top, so that it is as secure.
+
+    band_price  by number of Q limbs: what the first level of a band has to gain on its work, in units of what a switch
+                took, because keys that are used on both sides of a border exist twice
+    """
+    track = max(chain.tracks, key=lambda t: t.top)
+    levels = [track.basis(level) for level in range(track.top + 1)]
+    before = [switch_work(len(q), len(chain.special), _sizes(chain.digits, q)) for q in levels]
+    least: list[tuple[float, dict[int, int]]] = [(0.0, {})]  # for so many of the lowest levels
+    for top, limbs in enumerate(levels):
+        count = limbs[-1] + 1
+        ways: list[tuple[float, int, dict[int, int]]] = [(inf, 0, {})]  # there may be none
+        for special, digits in _gadgets_for(chain, count):
+            work = 0.0
+            for bottom in range(top, -1, -1):
+                q = levels[bottom]
+                work += switch_work(len(q), special, _sizes(digits, q)) / before[bottom]
+                below, chosen = least[bottom]
+                ways.append((below + work + band_price(count), special, chosen))
+        price, special, chosen = min(ways, key=lambda way: way[0])
+        least.append((price, {**chosen, count: special}))
+    rest = len(levels)
+    return min(enumerate(least), key=lambda each: each[1][0] + rest - each[0])[1][1]
+
+
+def _gadgets_for(chain: ModulusChain, count: int) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
+    """Numbers of special primes for keys of `count` limbs that are no larger than those of the top, with digits.
+
+    P is so much larger than each digit that switches add little noise.
+    """
+    primes = chain.primes[:count]
+    left = chain.log2_qp - add_up(log2(p) for p in primes)
+    p_bits = 0.0
+    for special in range(1, min(count, MAX_COUNT) + 1 if count < len(chain.primes) else 1):
+        p_bits += log2(chain.special[special - 1]) if special <= len(chain.special) else MAX_PRIME_BITS
+        if p_bits > left:
+            return
+        limit = p_bits - DIGIT_GAP_BITS
+        digits = cut_digits(primes, evenest_limit(primes, limit))
+        if max(add_up(log2(primes[limb]) for limb in digit) for digit in digits) <= limit:
+            yield special, digits
+
+
+def _sizes(digits: Sequence[Sequence[int]], q_limbs: Sequence[int]) -> list[int]:
+    """Limbs of a level in each digit that it has a part in."""
+    here = set(q_limbs)
+    return [size for size in (len(here.intersection(digit)) for digit in digits) if size]
+
+
+TERM, KEY_ROW = 0.075, 0.25  # of a conversion's sum, and of two rows of a key, in transforms: rates of one core
+
+
+def switch_work(limbs: int, special: int, digits: Sequence[int]) -> float:
+    """Work of a key switch in transforms: those it has, terms of its base conversions and rows of its key.
+
+    digits  limbs of each
+    """
+    rows = limbs + special
+    transforms = 3 * limbs + 2 * special + sum(rows - size for size in digits)
+    terms = 2 * special * limbs + sum(size * (rows - size) for size in digits)
+    return transforms + TERM * terms + KEY_ROW * len(digits) * rows

@@ -19,7 +19,7 @@ from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
 from latticework.plan.client_steps.step import Bounded, UnfitValueError
 from latticework.plan.cost.client_cost import ClientCosts, Costs
 from latticework.plan.parameters import ModulusChain
-from latticework.plan.parameters.modulus_chain import BootstrapCircuit, Track
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit, Gadget, Track
 from latticework.plan.schema.arguments import Link, OutputLanes
 from latticework.plan.schema.schema import ClientSpec, Plan, Scores, SourceLocation
 from latticework.report.accuracy_data import (
@@ -102,6 +102,7 @@ INNER = {
     Cell,
     Column,
     FunctionRecord,
+    Gadget,
     Inputs,
     Loc,
     Module,

@@ -71,7 +71,7 @@ def smoothed(x: lw.Secret[8]):
     return lw.scan(lambda s, part: (0.5 * s + part, s), 0.0, x)
 
 
-def both_secret(a: lw.Secret[32, 16], b: lw.Secret[16, 32]):
+def both_secret(a: lw.Secret[32, 32], b: lw.Secret[32, 32]):
     return a @ b
 
 

@@ -1,6 +1,6 @@
 """Search by meaning: an encrypted query among a thousand public sentences, by all six layers of MiniLM.
 
-python examples/minilm_search.py "how do I open a file" --folder search
+python -m examples.minilm_search "how do I open a file" --folder search
 
 The client embeds the words of its query and encrypts them, with weights that hide how many there are. The server,
 which never sees the query, computes six encoder layers with the weights of all-MiniLM-L6-v2, the query's embedding, and

@@ -87,7 +87,7 @@ constexpr std::size_t kFew = 8;      // diagonals for which it does not pay that
 
 /// Slots from `first` to before `last`: the inputs in the first vector that each diagonal with weights there meets, and
 /// those weights, diagonal after diagonal.
-struct Block {
+struct SlotBlock {
   std::int64_t first, last;
   std::vector<const double*> inputs;
   std::vector<double> weights;
@@ -97,7 +97,7 @@ struct Block {
 ///
 /// at  the first slot, counted from that of the block
 template <std::int64_t kVectors, std::int64_t kSlots>
-void add_side(const Block& block, std::int64_t at, const VectorRows& vectors, std::int64_t row, double* out) {
+void add_side(const SlotBlock& block, std::int64_t at, const VectorRows& vectors, std::int64_t row, double* out) {
   double sums[kVectors][kSlots];
   for (std::int64_t v = 0; v < kVectors; ++v) std::copy_n(out + v * vectors.out_stride, kSlots, sums[v]);
   const double* weights = block.weights.data() + at;
@@ -112,7 +112,7 @@ void add_side(const Block& block, std::int64_t at, const VectorRows& vectors, st
 }
 
 template <std::int64_t kVectors>
-void add_block(const Block& block, const VectorRows& vectors, std::int64_t row, double* out) {
+void add_block(const SlotBlock& block, const VectorRows& vectors, std::int64_t row, double* out) {
   constexpr std::int64_t kSlots = kSums / kVectors;
   double* const sums = out + row * vectors.out_stride + block.first;
   const std::int64_t slots = block.last - block.first;
@@ -122,17 +122,17 @@ void add_block(const Block& block, const VectorRows& vectors, std::int64_t row, 
 }
 
 /// Blocks within which the inputs of every diagonal lie side by side, with those diagonals that have weights there.
-std::vector<Block> blocks_of(std::span<const DiagonalProduct> products, std::int64_t slots, bool finite) {
+std::vector<SlotBlock> blocks_of(std::span<const DiagonalProduct> products, std::int64_t slots, bool finite) {
   std::vector<std::int64_t> ends{slots};
   for (std::int64_t end = kBlock; end < slots; end += kBlock) ends.push_back(end);
   for (const DiagonalProduct& product : products) {
     if (product.steps != 0) ends.push_back(slots - product.steps);
   }
   std::sort(ends.begin(), ends.end());
-  std::vector<Block> blocks;
+  std::vector<SlotBlock> blocks;
   std::int64_t first = 0;
   for (const std::int64_t last : ends) {
-    Block block{first, last, {}, {}};
+    SlotBlock block{first, last, {}, {}};
     for (const auto& [weights, in, steps] : products) {
       if (finite && std::all_of(weights + first, weights + last, [](double w) { return w == 0.0; })) continue;
       block.inputs.push_back(in + (first + steps < slots ? first : first - slots) + steps);
@@ -147,10 +147,10 @@ std::vector<Block> blocks_of(std::span<const DiagonalProduct> products, std::int
 }  // namespace
 
 void add_products(std::span<const DiagonalProduct> products, const VectorRows& vectors, bool finite, double* out) {
-  const std::vector<Block> blocks = blocks_of(products, vectors.slots, finite);
+  const std::vector<SlotBlock> blocks = blocks_of(products, vectors.slots, finite);
   for (std::int64_t first = 0; first < vectors.rows; first += kRows) {
     const std::int64_t last = std::min(first + kRows, vectors.rows);
-    for (const Block& block : blocks) {
+    for (const SlotBlock& block : blocks) {
       if (last - first == kRows && block.inputs.size() >= kFew) {
         add_block<kRows>(block, vectors, first, out);
       } else {

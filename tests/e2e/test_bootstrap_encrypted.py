@@ -56,7 +56,8 @@ def test_targets_of_the_set_with_sixteen_levels(target):
     chain = bootstrap.chain
     found, result = bits(bootstrap, kinds(bootstrap.slots, np.random.default_rng(6), False)["random"])
     assert (result.level, result.scale) == ((0, chain.floor + target), chain.main.scales[chain.floor + target])
-    assert abs(found.rms_bits - predict_precision(chain, target).rms_bits) < 0.1
+    above = found.rms_bits - predict_precision(chain, target).rms_bits
+    assert -0.05 < above < 0.2, "predictions are for values of 1, where the series is off most"
 
 
 @pytest.mark.parametrize(("slots", "real"), [(1, True), (16, False)])

@@ -56,7 +56,7 @@ from latticework.plan.schema.schema import Plan
 
 RANGED_SAMPLES = 16  # on which values are looked at, for their ranges, beside those with the largest tensors
 GLANCED_SAMPLES = 4  # that are enough for a guess whether bootstraps pay
-LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL = 8000, 1400  # of rows, that a bootstrap takes in any set, and for each level left
+LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL = 7400, 1400  # of rows, that a bootstrap takes in any set, and for each level left
 LEAST_LIMBS = 3  # at the floor of any set
 COMPARED = 2  # chains on which bootstraps are placed, of those that promise to be quickest
 WAYS = 3  # in which a program is cut into parts between bootstraps, that sets are planned for

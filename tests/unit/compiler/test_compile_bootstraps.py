@@ -91,20 +91,26 @@ def test_vectors_that_share_bootstraps_and_values_beyond_one():
     check(lw.compile(wide, **SMALL), wide, DATA[2])
 
 
-def test_what_lies_in_slots_without_elements_disturbs_no_other():
-    """Three rows of five in slots of 4 x 8: what the rest holds leaves the interval of EvalMod, there alone."""
+@pytest.mark.parametrize(("held", "leak"), [(4.0, 0.0), (8.0, 2.0**-35)])
+def test_what_lies_in_slots_without_elements_disturbs_no_other(held, leak):
+    """Three rows of five in slots of 4 x 8: what the rest holds may leave the interval of EvalMod, there alone.
+
+    It reaches others by the rounding of matrices, which is a share of its size.
+    """
     program = steps(2)
     model = lw.compile(program, **SMALL)
     spec, output = model.plan.client.secret_inputs[0], model.plan.client.outputs[0]
     is_held = spec.pack.element_of_slot().reshape(-1) >= 0
     assert not is_held.all() and is_held.any()
     clean = spec.pack.pack(DATA[0]).reshape(-1)
-    (found,) = encrypted(model.plan, [np.where(is_held, clean, 8.0)[None]])
-    elsewhere = 0.5 * 8.0**2 + 0.4 * 8.0 - 0.3
-    assert np.min(np.abs(found[0, ~is_held] - (0.5 * elsewhere**2 + 0.4 * elsewhere - 0.3))) > 100.0, (
-        "it is wrong there"
-    )
-    assert np.max(np.abs(output.pack.unpack(found) - program(DATA[0]))) <= output.error_bound
+    (found,) = encrypted(model.plan, [np.where(is_held, clean, held)[None]])
+    elsewhere = held
+    for _ in range(2):
+        elsewhere = 0.5 * elsewhere**2 + 0.4 * elsewhere - 0.3
+    is_wrong = np.min(np.abs(found[0, ~is_held] - elsewhere)) > 100.0
+    assert is_wrong == (elsewhere > 128.0), "half of the interval"
+    error = np.max(np.abs(output.pack.unpack(found) - program(DATA[0])))
+    assert error <= output.error_bound + leak * elsewhere
 
 
 def test_programs_that_fit_without_bootstraps_compile_as_they_did():
@@ -158,7 +164,7 @@ def test_real_bootstraps_in_loops_beside_what_is_complex():
 
 def test_two_iterations_where_one_is_not_precise_enough():
     program = steps(2)
-    model = lw.compile(program, precision_bits=24, **SMALL)
+    model = lw.compile(program, precision_bits=27, **SMALL)
     check(model, program, DATA[3])
     calls = {b.iterations for b in model.plan.bootstraps}
     assert calls == {2}
@@ -166,9 +172,9 @@ def test_two_iterations_where_one_is_not_precise_enough():
 
 
 def test_plans_and_reports_keep_the_chains_that_were_weighed():
-    plan = lw.compile(steps(2), precision_bits=24, **SMALL).plan
+    plan = lw.compile(steps(2), precision_bits=27, **SMALL).plan
     one, two = plan.weighed
-    assert (one.iterations, two.iterations) == (1, 2) and one.seconds < two.seconds and one.reached < 24
+    assert (one.iterations, two.iterations) == (1, 2) and one.seconds < two.seconds and one.reached < 27
     assert two.chosen and not one.chosen and two.reached is None and one.is_placed and two.is_placed
     assert {each.levels for each in plan.weighed} == {BOOTSTRAP_SETS["T11"].residual}
     assert read_plan(write_plan(plan)).weighed == plan.weighed

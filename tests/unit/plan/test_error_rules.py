@@ -173,7 +173,7 @@ def test_the_noise_of_a_raised_modulus(factor):
     encrypted = run.encrypt(rng.uniform(-1, 1, N // 2), low)
     before, ratio = run.decrypt(encrypted), chain.modulus(0) / low.scale
     ((found,),), ((drawn,),) = run.run(plan, [encrypted]), simulated(plan, [before[None]], rng)
-    added = hypot(step_noise.mod_raise(chain, factor), step_noise.mod_down(N)) / high.scale
+    added = hypot(step_noise.mod_raise(chain, factor, high.level, high.track), step_noise.mod_down(N)) / high.scale
     expected = hypot(step_noise.to_sparse(chain) / low.scale, added)
     for after in (run.decrypt(found), drawn):
         multiples = unembed(after - before) / ratio

@@ -18,7 +18,7 @@ from math import gcd, inf
 
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.passes import cse, dce
-from latticework.compiler.passes.product_sums import Traced, count_of, factors_of, is_large, is_map, trace, turn
+from latticework.compiler.passes.product_sums import TracedVector, count_of, factors_of, is_large, is_map, trace, turn
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild, run_passes
 from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import Diagonal, LinearMap
@@ -84,7 +84,7 @@ def _widths(op: Op, side: int) -> Iterator[int]:
         width *= 2
 
 
-def _products(op: Op) -> list[tuple[Traced, Traced]]:
+def _products(op: Op) -> list[tuple[TracedVector, TracedVector]]:
     """The factors of every product that a sum adds up, in order."""
     factors, value = factors_of(op), op.operands[0]
     assert factors is not None
@@ -97,11 +97,11 @@ def _products(op: Op) -> list[tuple[Traced, Traced]]:
 
 
 def _in_order(
-    products: list[tuple[Traced, Traced]], side: int, width: int, groups: int
-) -> dict[int, list[tuple[Traced, Traced]]] | None:
+    products: list[tuple[TracedVector, TracedVector]], side: int, width: int, groups: int
+) -> dict[int, list[tuple[TracedVector, TracedVector]]] | None:
     """The products of every giant, group by group; None if there are not as many in each group."""
     size = len(products) // groups
-    sorted_: dict[tuple[int, int], list[tuple[Traced, Traced]]] = {}
+    sorted_: dict[tuple[int, int], list[tuple[TracedVector, TracedVector]]] = {}
     for n, product in enumerate(products):
         giant = product[side].steps // width * width
         sorted_.setdefault((giant, n // size), []).append(product)
@@ -141,7 +141,7 @@ class _GiantSum:
         assert total is not None
         return total
 
-    def _other(self, wanted: list[Traced]) -> Value:
+    def _other(self, wanted: list[TracedVector]) -> Value:
         """Vectors of the other factor: made rotated already, where they are all of one map."""
         array = wanted[0].array
         op = array.owner

@@ -18,7 +18,16 @@ import numpy as np
 
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.passes import cse, dce
-from latticework.compiler.passes.product_sums import Traced, count_of, factors_of, is_large, is_map, take, trace, turn
+from latticework.compiler.passes.product_sums import (
+    TracedVector,
+    count_of,
+    factors_of,
+    is_large,
+    is_map,
+    take,
+    trace,
+    turn,
+)
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild, run_passes
 from latticework.lazy_dataclass import dataclass
 from latticework.values.packing.packed_constants import Diagonal, LinearMap
@@ -137,7 +146,7 @@ class _Packing:
         return turn(
             self.build,
             [
-                Traced(packed[rest], at_rest[rest][pair], moved)
+                TracedVector(packed[rest], at_rest[rest][pair], moved)
                 for rest, pair, moved in zip(rests, found, steps, strict=True)
             ],
         )

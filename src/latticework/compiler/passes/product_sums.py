@@ -13,7 +13,7 @@ from latticework.values.packing.packed_constants import LinearMap, LoopNest
 MOST_WRITTEN = 1 << 12  # diagonals of a map that are written down
 
 
-class Traced(NamedTuple):
+class TracedVector(NamedTuple):
     """Vector `number` of an array, rotated left by `steps`."""
 
     array: Value
@@ -38,7 +38,7 @@ def factors_of(op: Op) -> tuple[Value, Value] | None:
     return (a, b) if a is not b and all(v.is_secret and count_of(v) > 1 for v in (a, b)) else None
 
 
-def trace(value: Value, number: int) -> Traced:
+def trace(value: Value, number: int) -> TracedVector:
     """Vector `number` of an array, before it was taken, joined to others and rotated."""
     steps = 0
     while isinstance(op := value.owner, Op):
@@ -53,10 +53,10 @@ def trace(value: Value, number: int) -> Traced:
                     number -= count_of(value)
             case _:
                 break
-    return Traced(value, number, steps % value.type.slots)  # type: ignore[attr-defined]
+    return TracedVector(value, number, steps % value.type.slots)  # type: ignore[attr-defined]
 
 
-def turn(build: Callable[..., Value], wanted: Sequence[Traced]) -> Value:
+def turn(build: Callable[..., Value], wanted: Sequence[TracedVector]) -> Value:
     """Vectors of arrays, rotated, as one array in this order: each is rotated once, an array by a step at once.
 
     build  makes an operation: of its name, operands and attributes
@@ -65,11 +65,11 @@ def turn(build: Callable[..., Value], wanted: Sequence[Traced]) -> Value:
     for each in wanted:
         turned.setdefault((each.array, each.steps), {})[each.number] = None
     parts: list[Value] = []
-    places: dict[Traced, int] = {}
+    places: dict[TracedVector, int] = {}
     for (array, steps), numbers in turned.items():
         part = take(build, array, tuple(numbers))
         parts.append(build("vec.rotate", part, steps=steps) if steps else part)
-        places |= {Traced(array, number, steps): len(places) + n for n, number in enumerate(numbers)}
+        places |= {TracedVector(array, number, steps): len(places) + n for n, number in enumerate(numbers)}
     whole = parts[0] if len(parts) == 1 else build("vec.concat", *parts)
     vectors = tuple(places[each] for each in wanted)
     return whole if vectors == tuple(range(len(places))) else build("vec.take", whole, vectors=vectors)

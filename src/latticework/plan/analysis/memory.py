@@ -12,6 +12,7 @@ from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.instructions.executable import Instruction
 from latticework.plan.instructions.linear_map_sums import most_products
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind
+from latticework.plan.instructions.table import RECORDS
 from latticework.plan.instructions.value_shapes import cipher_rows, digits_rows, plain_rows, row_bytes
 from latticework.plan.instructions.walk import Body, Domain, Site, Walk, inner_blocks
 from latticework.plan.schema.schema import Plan
@@ -236,7 +237,7 @@ def _plaintexts_of_sums(plan: Plan) -> frozenset[int]:
     return frozenset(
         o.register
         for _, _, instruction in plan.walk()
-        if instruction.op == "diag_sums"
+        if RECORDS[instruction.op].traits.transforms
         for o in instruction.operands
         if o.last_use
         and reads[o.register] == 1

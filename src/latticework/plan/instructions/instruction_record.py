@@ -28,12 +28,14 @@ class Traits:
     linear      (immediate, ring degree) -> whether it is a step of a linear combination of ciphertexts, which
                 executors compute in one pass (`linear_role` in cpp/exec); None: never
     begins      of linear ones: only ciphertexts that are there are multiplied, so that a combination begins with it
+    transforms  executors transform plaintexts that only it reads limb by limb, where it uses them
     """
 
     control: bool = False
     is_complex: bool = False
     linear: Callable[[Sequence[int], int], bool] | None = None
     begins: bool = False
+    transforms: bool = False
 
 
 ORDINARY, CONTROL = Traits(), Traits(control=True)

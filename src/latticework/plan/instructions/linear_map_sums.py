@@ -10,7 +10,7 @@ import numpy as np
 
 from latticework.errors import IrError, ShapeError
 from latticework.plan.instructions.ciphertext_arrays import Array, together
-from latticework.plan.instructions.instruction_record import ORDINARY, Record
+from latticework.plan.instructions.instruction_record import ORDINARY, Record, Traits
 from latticework.plan.instructions.load_constants import encoding_part, require_number
 from latticework.plan.instructions.protocols import Errors, Machine, Slots
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, Kind, PlainKind
@@ -102,7 +102,7 @@ DIAG_SUMS = Record(
     name="diag_sums",
     line="inner sums of a linear transform: rotated copies of one value, times plaintexts",
     family="switch",
-    traits=ORDINARY,
+    traits=Traits(transforms=True),
     rule=_diagonal_sums,
     meaning=_sum_diagonals,
     error=_diagonal_errors,

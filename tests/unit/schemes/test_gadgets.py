@@ -173,7 +173,8 @@ def test_a_gadget_that_would_be_too_weak_is_refused_everywhere():
 
 
 @pytest.mark.parametrize(
-    "low, error", [({7: 2}, RangeError), ({2: 0}, RangeError), ({6: 3}, RangeError), ({2.5: 1}, RangeError)]
+    "low, error",
+    [({7: 2}, RangeError), ({2: 0}, RangeError), ({6: 3}, RangeError), ({2.5: 1}, RangeError), ([2, 1], RangeError)],
 )
 def test_levels_and_numbers_that_there_are_not_are_refused(low, error):
     with pytest.raises(error):

@@ -56,13 +56,16 @@ def with_gadgets(chain: ModulusChain, special: Mapping[int, int]) -> ModulusChai
 def gadgets_by_level(chain: ModulusChain, special: Mapping[int, int]) -> ModulusChain:
     """The chain with these numbers of special primes of keys for a level of the main track and those below.
 
-    raises  RangeError for a level or a number that there is not; errors as of `with_gadgets`
+    raises  RangeError for what is no mapping, and for a level or a number that there is not; errors as of
+            `with_gadgets`
     """
+    if not isinstance(special, Mapping):
+        raise RangeError(f"special_below={special!r:.60}; give numbers of special primes by level, such as {{8: 6}}")
     for level, count in special.items():
         if type(level) is not int or not 0 <= level < chain.main.top:
             raise RangeError(f"special_below: there is no level {level!r:.60} below the highest, {chain.main.top}")
         if type(count) is not int or not 1 <= count <= MAX_COUNT:
-            raise RangeError(f"special_below: {count!r:.60} special primes for level {level}; give a whole number")
+            raise RangeError(f"special_below: {count!r:.60} special primes for level {level}; give 1 to {MAX_COUNT}")
     return with_gadgets(chain, {len(chain.main.basis(level)): count for level, count in special.items()})
 
 

@@ -87,12 +87,18 @@ struct PackedLimbsOut {
 };
 
 /// Signed integers of magnitude < 2^62 in memory of the device: the coefficients at the multiples of N / count, where
-/// the others are zero. Narrow ones have 32 bits each, two to a word, the first of them in its low half. Of mirrored
-/// ones, on the host alone, the first half is there: number count - i is minus number i, and number count / 2 zero.
+/// the others are zero. Each has `width` bytes, little endian, one after the other without gaps: 4 or 8, on the host 2,
+/// 3, 5 or 6 as well. Of mirrored ones, on the host alone, the first half is there: number count - i is minus number i,
+/// and number count / 2 zero.
 struct IntegerView {
   const Word* words = nullptr;
   std::size_t count = 0;  // a power of two up to N
-  bool is_narrow = false, is_mirrored = false;
+  std::uint32_t width = 8;
+  bool is_mirrored = false;
+
+  /// How many are there, and their bytes.
+  std::size_t held() const noexcept { return is_mirrored ? count / 2 : count; }
+  std::size_t num_bytes() const noexcept { return held() * width; }
 };
 
 /// Names one uniform polynomial: residues are a pure function of this, the limb and the position.

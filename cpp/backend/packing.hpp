@@ -31,8 +31,10 @@ inline void unpack_group(Word* out, const std::byte* from, unsigned width) noexc
 inline std::int64_t integer_at(const IntegerView& in, std::size_t i) noexcept {
   const std::size_t half = in.count / 2;
   if (in.is_mirrored && i >= half) return i == half ? 0 : -integer_at(in, in.count - i);
-  if (!in.is_narrow) return static_cast<std::int64_t>(in.words[i]);
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(in.words[i / 2] >> 32 * (i % 2)));
+  Word word = 0;
+  std::memcpy(&word, reinterpret_cast<const std::byte*>(in.words) + i * in.width, in.width);
+  const std::uint32_t above = 64 - 8 * in.width;
+  return static_cast<std::int64_t>(word << above) >> above;
 }
 
 /// Words below 2^width to packed coefficients; count is a multiple of 8.

@@ -23,7 +23,7 @@
 namespace lw {
 namespace {
 
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 constexpr std::uint16_t kPlaintextRows = 1, kNames = 2;  // section kinds
 constexpr std::chrono::milliseconds kLookEvery{20}, kMostWait{60'000};
 
@@ -37,7 +37,7 @@ static_assert(sizeof(PreparedRecord) == 64);
 
 /// The beginning of a row of coefficients, as processors have it.
 struct CoefficientHead {
-  std::uint64_t count, is_narrow, is_mirrored, bytes;
+  std::uint64_t count, width, is_mirrored, bytes;
   std::uint64_t zeros[4];  // the words that follow begin a line of a cache
 };
 static_assert(sizeof(CoefficientHead) == 64);
@@ -270,7 +270,7 @@ std::vector<std::uint8_t> bytes_of_limbs(const RnsPolys& residues, const Ring& r
 
 std::vector<std::uint8_t> bytes_of_integers(const Integers& integers) {
   const IntegerView view = integers.view();
-  const CoefficientHead head{view.count, view.is_narrow, view.is_mirrored, integers.used_bytes(), {}};
+  const CoefficientHead head{view.count, view.width, view.is_mirrored, integers.used_bytes(), {}};
   std::vector<std::uint8_t> bytes(row_bytes_of(integers));
   std::memcpy(bytes.data(), &head, sizeof(head));
   std::memcpy(bytes.data() + sizeof(head), view.words, integers.used_bytes());
@@ -284,17 +284,14 @@ std::shared_ptr<const Integers> integers_in(const std::shared_ptr<const SealedMe
   if (bytes < sizeof(head)) return nullptr;
   std::memcpy(&head, memory->bytes().data() + start, sizeof(head));
   const bool is_count = std::has_single_bit(head.count) && head.count <= degree;
-  if (!is_count || head.is_narrow > 1 || head.is_mirrored > 1 || (head.is_mirrored == 1 && head.count < 2)) {
-    return nullptr;
-  }
-  const std::uint64_t held = head.is_mirrored == 1 ? head.count / 2 : head.count;
-  const std::uint64_t words = head.is_narrow == 1 ? (held + 1) / 2 : held;
-  if (head.bytes != words * sizeof(Word) || sizeof(head) + head.bytes > bytes) return nullptr;
+  const bool is_width = (head.width >= 2 && head.width <= 6) || head.width == 8;
+  if (!is_count || !is_width || head.is_mirrored > 1 || (head.is_mirrored == 1 && head.count < 2)) return nullptr;
+  const IntegerView form{nullptr, head.count, static_cast<std::uint32_t>(head.width), head.is_mirrored == 1};
+  if (head.bytes != form.num_bytes() || sizeof(head) + head.bytes > bytes) return nullptr;
   struct Held {
     std::shared_ptr<const SealedMemory> memory;
     Integers integers;
   };
-  const IntegerView form{nullptr, head.count, head.is_narrow == 1, head.is_mirrored == 1};
   Buffer words_of_it = Buffer::read_only(memory->bytes().subspan(start + sizeof(head), head.bytes));
   const auto found = std::make_shared<Held>(memory, Integers(form, std::move(words_of_it)));
   return {found, &found->integers};

@@ -1,14 +1,20 @@
 #include "ring/integers.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <bit>
+#include <cstring>
 #include <vector>
 
 namespace lw {
 namespace {
 
-bool are_narrow(std::span<const std::int64_t> values) noexcept {
-  return std::ranges::all_of(values, [](std::int64_t x) { return std::in_range<std::int32_t>(x); });
+/// The least bytes that hold each of these.
+std::uint32_t width_of(std::span<const std::int64_t> values, bool is_on_host) noexcept {
+  std::uint64_t magnitudes = 0;
+  for (const std::int64_t x : values) magnitudes |= static_cast<std::uint64_t>(x < 0 ? ~x : x);
+  const auto least = static_cast<std::uint32_t>(std::bit_width(magnitudes) / 8 + 1);  // with the sign
+  if (!is_on_host) return least <= 4 ? 4 : 8;
+  return least <= 2 ? 2 : least <= 6 ? least : 8;
 }
 
 bool are_mirrored(std::span<const std::int64_t> values) noexcept {
@@ -20,27 +26,22 @@ bool are_mirrored(std::span<const std::int64_t> values) noexcept {
   return true;
 }
 
-/// Packs values of 32 bits two to a word.
-std::vector<Word> halves(std::span<const std::int64_t> values) {
-  std::vector<Word> words((values.size() + 1) / 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    words[i / 2] |= Word{static_cast<std::uint32_t>(values[i])} << 32 * (i % 2);
-  }
-  return words;
+std::vector<std::byte> packed(std::span<const std::int64_t> values, std::uint32_t width) {
+  std::vector<std::byte> bytes(values.size() * width);
+  for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(bytes.data() + i * width, &values[i], width);
+  return bytes;
 }
 
 }  // namespace
 
 Integers::Integers(const Ring& ring, std::span<const std::int64_t> values)
     : count_(values.size()),
-      is_mirrored_(ring.backend().form().is_on_host() && are_mirrored(values)),
-      is_narrow_(are_narrow(values)) {
+      width_(width_of(values, ring.backend().form().is_on_host())),
+      is_mirrored_(ring.backend().form().is_on_host() && are_mirrored(values)) {
   if (is_mirrored_) values = values.first(count_ / 2);
-  const std::vector<Word> narrow = is_narrow_ ? halves(values) : std::vector<Word>();
-  const std::size_t bytes = is_narrow_ ? narrow.size() * sizeof(Word) : values.size_bytes();
-  const void* const from = is_narrow_ ? static_cast<const void*>(narrow.data()) : values.data();
-  buffer_ = ring.device().allocate(bytes);
-  ring.device().upload(ring.queue(), {buffer_.to_write(), from, bytes, 1, bytes, bytes});
+  const std::vector<std::byte> bytes = packed(values, width_);
+  buffer_ = ring.device().allocate(bytes.size());
+  ring.device().upload(ring.queue(), {buffer_.to_write(), bytes.data(), bytes.size(), 1, bytes.size(), bytes.size()});
 }
 
 }  // namespace lw

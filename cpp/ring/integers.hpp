@@ -10,8 +10,8 @@
 
 namespace lw {
 
-/// Public coefficients, a limb at most: all N, or those at the multiples of N / size; of 32 bits each if all are small
-/// enough, and on the host half of them if they are mirrored, as those of real slots are. Never changed, so that
+/// Public coefficients, a limb at most: all N, or those at the multiples of N / size; of as few bytes each as a view
+/// may have, and on the host half of them if they are mirrored, as those of real slots are. Never changed, so that
 /// several queues may read them.
 class Integers {
  public:
@@ -20,7 +20,7 @@ class Integers {
   Integers(const Ring& ring, std::span<const std::int64_t> values);
   /// Those of a view, in memory that holds as much as it reads; on the host.
   Integers(const IntegerView& form, Buffer memory) noexcept
-      : count_(form.count), is_mirrored_(form.is_mirrored), is_narrow_(form.is_narrow), buffer_(std::move(memory)) {}
+      : count_(form.count), width_(form.width), is_mirrored_(form.is_mirrored), buffer_(std::move(memory)) {}
 
   std::size_t size() const noexcept { return count_; }
   /// Bytes that they take on the device, which gives no less than kLeastBytes.
@@ -28,7 +28,7 @@ class Integers {
   /// Bytes that a view reads.
   std::size_t used_bytes() const noexcept { return buffer_.bytes(); }
   /// A view of the integers for calls on the running queue.
-  IntegerView view() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
+  IntegerView view() const noexcept { return {buffer_.to_read(), count_, width_, is_mirrored_}; }
 
   /// Bytes that a device gives for this many.
   static std::size_t bytes_of(std::size_t bytes) noexcept { return bytes < kLeastBytes ? kLeastBytes : bytes; }
@@ -37,7 +37,8 @@ class Integers {
   static constexpr std::size_t kLeastBytes = 512;
 
   std::size_t count_;
-  bool is_mirrored_, is_narrow_;
+  std::uint32_t width_;
+  bool is_mirrored_;
   Buffer buffer_;
 };
 

@@ -8,6 +8,8 @@
 namespace lw::cpu {
 namespace {
 
+constexpr std::size_t kLeastVectors = 32;  // words: four vectors of any instruction set
+
 // An operand of one poly serves every poly of the result.
 inline const Word* operand_limb(const ConstLimbView& a, std::size_t poly, std::size_t j) noexcept {
   return a.limb(a.polys == 1 ? 0 : poly, j);
@@ -42,25 +44,29 @@ void by_limbs(Queue& q, const LimbView& out, const Operands&... operands) noexce
 
 /// The integers that a limb holds, each at its place, and zeros between them: all N of them, or N / 2 of mirrored ones.
 void spread(Word* to, const IntegerView& in, std::size_t degree) noexcept {
-  const std::size_t gap = degree / in.count, held = in.is_mirrored ? in.count / 2 : in.count;
-  if (gap == 1 && in.is_narrow && held > 1) {
-    for (std::size_t i = 0; i < held / 2; ++i) {
-      const auto both = static_cast<std::int64_t>(in.words[i]);
-      to[2 * i] = static_cast<Word>(std::int64_t{static_cast<std::int32_t>(both)});
-      to[2 * i + 1] = static_cast<Word>(both >> 32);
-    }
-    return;
-  }
-  std::fill_n(to, held * gap, Word{0});
-  for (std::size_t i = 0; i < held; ++i) to[i * gap] = static_cast<Word>(integer_at(in, i));
+  const std::size_t gap = degree / in.count;
+  std::fill_n(to, in.held() * gap, Word{0});
+  for (std::size_t i = 0; i < in.held(); ++i) to[i * gap] = static_cast<Word>(integer_at(in, i));
 }
 
-/// Residues of those integers, to as many words.
+/// Residues of those integers, to as many words: reduced at the end of these, and then moved to their places.
 void import_spread(const CpuQueue& queue, Word* to, const IntegerView& in, const Prime& p) noexcept {
-  const bool is_spread = in.count == queue.degree && !in.is_narrow;
-  if (!is_spread) spread(to, in, queue.degree);  // in place
-  const auto* const from = reinterpret_cast<const std::int64_t*>(is_spread ? in.words : to);
-  queue.limb.import_signed(to, from, in.is_mirrored ? queue.degree / 2 : queue.degree, p);
+  const std::size_t held = in.held(), gap = queue.degree / in.count, words = held * gap;
+  if (held < kLeastVectors) {
+    spread(to, in, queue.degree);
+    return queue.limb.import_signed(to, reinterpret_cast<const std::int64_t*>(to), words, p);
+  }
+  Word* const reduced = to + (words - held);
+  if (in.width == 8) {
+    queue.limb.import_signed(reduced, reinterpret_cast<const std::int64_t*>(in.words), held, p);
+  } else {
+    queue.limb.import_narrow(reduced, reinterpret_cast<const std::byte*>(in.words), in.width, held, p);
+  }
+  if (gap == 1) return;
+  for (std::size_t i = 0; i < held; ++i) {
+    to[i * gap] = reduced[i];
+    std::fill_n(to + i * gap + 1, gap - 1, balanced_word(0, 1));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "backend/cpu/prime_simd.hpp"
 
@@ -67,6 +68,50 @@ void to_canonical(Word* words, const Word* in, std::size_t n, const Prime& p) no
   const typename V::F64 q = V::set(p.q);
   for (std::size_t i = 0; i < n; i += V::kWords) {
     V::store_words(words + i, V::to_words(V::add_below_zero(V::load(in + i), q)));
+  }
+}
+
+/// Integers of `width` bytes to balanced doubles, as many as a vector has words.
+template <class V>
+class NarrowIntegers {
+ public:
+  explicit NarrowIntegers(unsigned width) noexcept
+      : down_(V::set(1.0 / static_cast<double>(std::uint64_t{1} << (64 - 8 * width)))),
+        down_from_high_(V::set(0x1p32 / static_cast<double>(std::uint64_t{1} << (64 - 8 * width)))) {
+    alignas(64) std::uint8_t order[8 * V::kWords];
+    for (unsigned k = 0; k < V::kWords; ++k) {  // to the upper bytes of a word, which have the sign
+      if (k % 2 == 0) places_[k / 2] = std::size_t{k} * width;
+      for (unsigned byte = 0; byte < 8; ++byte) {
+        const unsigned from = k % 2 * width + byte + width - 8;
+        order[8 * k + byte] = static_cast<std::uint8_t>(byte + width < 8 ? 0x80 : from);  // 0x80: zero
+      }
+    }
+    order_ = V::load(reinterpret_cast<const std::int64_t*>(order));
+  }
+
+  /// Reads up to 16 bytes from the beginning of the last two.
+  [[gnu::always_inline]] typename V::F64 operator()(const std::byte* from) const noexcept {
+    const typename V::I64 x = V::reorder_bytes(V::load_pairs(from, places_), order_);
+    return V::fma(V::signed_high(x), down_from_high_, V::mul(V::low_half(x), down_));
+  }
+
+ private:
+  const typename V::F64 down_, down_from_high_;
+  std::size_t places_[V::kWords / 2];
+  typename V::I64 order_;
+};
+
+template <class V>
+void import_narrow(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept {
+  const PrimeVectors<V> prime(p);
+  const NarrowIntegers<V> integers(width);
+  constexpr std::size_t kLast = 16;  // where 16 bytes may be more than are left
+  std::size_t i = 0;
+  for (; i + kLast < n; i += V::kWords) V::store(out + i, prime.reduce(integers(from + i * width)));
+  std::byte last[kLast * 6 + 16] = {};
+  std::memcpy(last, from + i * width, (n - i) * width);
+  for (std::size_t k = 0; i < n; i += V::kWords, k += V::kWords) {
+    V::store(out + i, prime.reduce(integers(last + k * width)));
   }
 }
 

@@ -60,7 +60,7 @@ void ResidueEntries<A>::import_signed(Queue& q, LimbView out, std::span<const st
   GpuQueue& queue = gpu_queue(q);
   Staging staging(queue);
   const auto staged = staging.put(coefficients.first(degree_of(queue)));
-  import_integers(q, out, {reinterpret_cast<const Word*>(staged.address()), degree_of(queue), false});
+  import_integers(q, out, {reinterpret_cast<const Word*>(staged.address()), degree_of(queue)});
 }
 
 template <class A>
@@ -68,7 +68,7 @@ void ResidueEntries<A>::import_integers(Queue& q, LimbView out, const IntegerVie
   GpuQueue& queue = gpu_queue(q);
   const auto log_gap = static_cast<std::uint32_t>(std::countr_zero(degree_of(queue) / in.count));
   queue.launch<ImportSigned<A>>(
-      {queue.tables(), result(out), Global(in.words), log_gap, in.is_narrow ? 1u : 0u, numbers_of(out.limbs)},
+      {queue.tables(), result(out), Global(in.words), log_gap, in.width == 4 ? 1u : 0u, numbers_of(out.limbs)},
       limb_grid(queue, out));
 }
 

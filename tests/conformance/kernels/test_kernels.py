@@ -299,6 +299,30 @@ def test_transforms_of_integers_are_those_of_their_residues(ring, rng):
             np.testing.assert_array_equal(ring.ntt_integers(integers, [limb]), expected)
 
 
+def at_the_border(rng, bits, count, outside):
+    """Integers of `bits` bits with the sign, the least and the largest at both ends; or the next ones, which are not."""
+    low, high = -(2 ** (bits - 1)) - outside, 2 ** (bits - 1) - 1 + outside
+    integers = rng.integers(low, high + 1, count)
+    integers[[0, -1]], integers[[1, -2]] = (high, low) if outside else (low, high), (low, high)
+    return integers
+
+
+@pytest.mark.parametrize("bytes_each", range(1, 8))
+@pytest.mark.parametrize("outside", [0, 1], ids=["fit", "do not fit"])
+def test_integers_take_the_bytes_that_they_need(ring, rng, bytes_each, outside):
+    """The largest of each width, and the next ones; all, a few, mirrored."""
+    for count in (4, ring.degree // 2, ring.degree):
+        whole = at_the_border(rng, 8 * bytes_each, count, outside)
+        half = whole.copy()
+        half[count // 2], half[count // 2 + 1 :] = 0, -half[1 : count // 2][::-1]
+        for integers in (whole, half):
+            spread = np.zeros(ring.degree, np.int64)
+            spread[:: ring.degree // count] = integers
+            expected = ring.import_signed(spread, LIMBS)
+            np.testing.assert_array_equal(ring.import_integers(integers, LIMBS), expected)
+            np.testing.assert_array_equal(ring.ntt_integers(integers, LIMBS), ring.ntt(expected, LIMBS))
+
+
 @pytest.mark.parametrize("bound", [2**31, 2**62])
 def test_mirrored_integers_on_the_device_are_whole_again(ring, rng, bound):
     """One that is not counts among others."""

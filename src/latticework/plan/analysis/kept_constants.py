@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.lazy_dataclass import dataclass
+from latticework.plan.analysis.coefficient_widths import WIDTHS, WIDTHS_ON_DEVICE, SlotMeans, width_of
 from latticework.plan.analysis.trip_counts import Once, TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
@@ -112,7 +113,10 @@ class _Encodings(Once):
     def __init__(self, plan: Plan, trip_counts: TripCounts, model: CostModel, *, on_device: bool) -> None:
         super().__init__(plan, trip_counts)
         self.model = model
-        self.may_halve = not on_device and plan.chain.scheme == "ckks"
+        self.is_ckks = plan.chain.scheme == "ckks"
+        self.may_halve = not on_device and self.is_ckks
+        self.widths = WIDTHS_ON_DEVICE if on_device else WIDTHS
+        self.means = SlotMeans(plan)
         self.known: dict[tuple[Any, ...], Encoding] = {}
 
     def visit(self, site: Site) -> None:
@@ -121,10 +125,12 @@ class _Encodings(Once):
             if part.once:
                 name = site.use.immediate, site.use.stated
                 if name not in self.known:
-                    self.known[name] = self._encoding(name, part, site.record.signature.has_map)
+                    is_map = site.record.signature.has_map
+                    scale = site.use.stated.scale / (site.use.operands[0].scale if is_map else 1.0)
+                    self.known[name] = self._encoding(name, part, scale, is_map=is_map)
                 self.known[name].uses += self.times
 
-    def _encoding(self, name: tuple[Any, ...], part: Part, is_map: bool) -> Encoding:
+    def _encoding(self, name: tuple[Any, ...], part: Part, scale: float, *, is_map: bool) -> Encoding:
         """Coefficients are those at one level as at another; there are N, or as many as the slots ask for.
 
         Of real slots one half is minus the other: a host keeps half of them and transforms a half.
@@ -133,13 +139,14 @@ class _Encodings(Once):
         of = immediate[:1] if is_map else immediate  # what else a map's say is no constant
         halves = 2 if self.may_halve and not any(self.plan.constants[number].is_complex for number in of) else 1
         chain, shape = self.plan.chain, part.shape
+        width = width_of(scale * max(map(self.means.bound, of)), self.widths) if self.is_ckks else WORD_BYTES
         pieces, vectors = (part.number, 1) if is_map else (1, part.number)
         lift = self.model.work_seconds({"ntt": shape.rows, "pointwise": shape.rows}, chain.ring_degree)
         total = self.model.seconds(part.operation, shape)
         return Encoding(
             (immediate, replace(kind, level=0, track=0, basis=0)),
             pieces,
-            vectors * max(LEAST_BYTES, min(chain.ring_degree, 2 * shape.slots) * WORD_BYTES // halves),
+            vectors * max(LEAST_BYTES, min(chain.ring_degree, 2 * shape.slots) * width // halves),
             vectors * shape.rows * row_bytes(chain),
             vectors * max(0.0, total - lift),
             vectors * min(lift, total) / halves,

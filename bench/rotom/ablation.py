@@ -59,9 +59,10 @@ def _measured(
         return Row(workload.name, metric, "x", 1.0, checked=full.is_right, note="the same program")
     found = measure(workload, slots, Techniques(**{name: False}), runs, limits)
     assert isinstance(found, Measured), found
-    if found.seconds is None or full.seconds is None:
+    times = found.processor_seconds, full.processor_seconds
+    if times[0] is None or times[1] is None:
         return Row(workload.name, metric, "x", None, note=found.note or full.note)
-    return Row(workload.name, metric, "x", found.seconds / full.seconds, checked=full.is_right and found.is_right)
+    return Row(workload.name, metric, "x", times[0] / times[1], checked=full.is_right and found.is_right)
 
 
 def _same(a: Measured, b: Measured) -> bool:

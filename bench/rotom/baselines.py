@@ -1,7 +1,7 @@
 """What our compiler is measured against on its own machine: itself without what others do not have.
 
-Both baselines use the same kernels, threads, security and precision as the rest; they differ in what compilation may
-do.
+Both baselines use the same kernels, threads, security, precision and bound on memory as the rest; they differ in what
+compilation may do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
 
-from bench.rotom.measuring import Limits, Measured, measure
+from bench.rotom.measuring import Limits, Measured, prepare
 from bench.rotom.network import network_rows
 from bench.rotom.workloads import PAPER, Workload
 from bench.rows import Row
@@ -59,7 +59,7 @@ BASELINES = (
 
 @dataclass(frozen=True)
 class Faster:
-    """How many times faster ours is than a baseline: predicted on one thread, and measured."""
+    """How many times faster ours is than a baseline: predicted on one thread, and in measured processor time."""
 
     workload: str
     predicted: float
@@ -68,20 +68,24 @@ class Faster:
 
 
 def faster(ours: Measured, other: Measured, workload: str) -> Faster:
-    """Of one workload; runs in which just one encodes its constants anew are not compared."""
-    alike = ours.is_warm == other.is_warm
-    measured = other.seconds / ours.seconds if other.seconds and ours.seconds and alike else None
+    """Of one workload; both had the same bound on memory."""
+    times = other.processor_seconds, ours.processor_seconds
+    measured = times[0] / times[1] if times[0] and times[1] else None
     predicted = other.cost.warm_seconds / ours.cost.warm_seconds
     return Faster(workload, predicted, measured, ours.is_right and other.is_right)
 
 
+def prepare_baselines(workload: Workload, slots: int, limits: Limits, ours: Measured) -> list[Measured | str]:
+    """A workload compiled in the way of each baseline; why it was not compiled, if it cannot be."""
+    return [prepare(workload, slots, baseline.techniques, limits, like=ours.plan) for baseline in BASELINES]
+
+
 def compared(
-    workload: Workload, slots: int, runs: int, limits: Limits, ours: Measured, found: dict[str, list[Faster]]
+    workload: Workload, ours: Measured, others: Sequence[Measured | str], found: dict[str, list[Faster]]
 ) -> Iterator[Row]:
     """Rows of the baselines of one workload; how many times faster ours is goes to `found`, by baseline."""
-    for baseline in BASELINES:
+    for baseline, other in zip(BASELINES, others, strict=True):
         case = f"{workload.name}, {baseline.name}"
-        other = measure(workload, slots, baseline.techniques, runs, limits, like=ours.plan)
         if isinstance(other, str):
             yield Row(case, "run", "s", None, note=other)
             continue
@@ -98,16 +102,24 @@ def compared(
         if other.made is not None:
             yield Row(case, "compile", "s", other.made.seconds, checked=True)
         yield Row(case, "run, predicted on one thread", "s", other.cost.warm_seconds, checked=right)
-        yield Row(case, "run", "s", other.seconds, checked=right, note=other.note)
+        yield from run_rows(case, other)
         yield from network_rows(case, other)
         ratio = faster(ours, other, workload.name)
         found.setdefault(baseline.name, []).append(ratio)
         published = workload.published.get(baseline.published or "")
+        note = other.note or ours.note or other.shortage or ours.shortage
         yield Row(
             workload.name, f"times faster than {baseline.name}", "x", ratio.measured or ratio.predicted, published,
             "Rotom over Fhelipe, published" if published else None, better="higher", checked=ratio.is_right,
-            note=(other.note or ours.note) if ratio.measured else f"as predicted; {other.note or ours.note}",
+            note=note if ratio.measured else f"as predicted; {note}",
         )  # fmt: skip
+
+
+def run_rows(case: str, found: Measured) -> Iterator[Row]:
+    """Rows of the times of runs after the first."""
+    note = found.note or found.shortage
+    yield Row(case, "run", "s", found.seconds, checked=found.is_right, note=note)
+    yield Row(case, "run, processor time", "s", found.processor_seconds, checked=found.is_right, note=note)
 
 
 def means(found: dict[str, list[Faster]], chosen: Sequence[str]) -> Iterator[Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -11,8 +10,8 @@ from rich.console import Console
 
 from bench.programs import facts, figures, layers
 from bench.rotom.ablation import ablation, pivot
-from bench.rotom.baselines import Faster, compared, means
-from bench.rotom.measuring import PRECISION_BITS, Limits, Measured, measure, options
+from bench.rotom.baselines import Faster, compared, means, prepare_baselines, run_rows
+from bench.rotom.measuring import PRECISION_BITS, Limits, Measured, options, prepare, run_in_turns
 from bench.rotom.network import network_rows
 from bench.rotom.packings import packing_rows
 from bench.rotom.tables import conversion_rows, product_rows
@@ -20,6 +19,7 @@ from bench.rotom.tuning import tuning
 from bench.rotom.workloads import SLOTS, Workload, workloads
 from bench.rows import PLAIN_WIDTH, Row, report, show
 from latticework.errors import UserError
+from latticework.plan.schema.amounts import parse_bytes
 
 __all__ = ["app", "options"]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -52,6 +52,10 @@ def rotom(
         bool, typer.Option("--tables", help="Instead: the paper's Tables 1 to 3, and packings of BOLT and THOR.")
     ] = False,
     limit: Annotated[float, typer.Option(help="Seconds of one run that a baseline may take, as predicted.")] = 180.0,
+    threads: Annotated[int, typer.Option(min=0, help="Of a run; 0: one per core.")] = 1,
+    memory: Annotated[
+        str, typer.Option(help="Budget of a workload's servers; half of what is left if not given.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compile and run the workloads encrypted; counts and times of one run each, beside baselines."""
@@ -60,8 +64,10 @@ def rotom(
     chosen = [w for w in workloads(n) if not names or w.name in [name.strip() for name in names.split(",")]]
     if not chosen:
         raise UserError(f"bench rotom: {names!r} names none of {', '.join(w.name for w in workloads(n))}")
-    limits = Limits(run_seconds=limit)
-    conditions: dict[str, Any] = {"slots": n, "precision asked, bits": PRECISION_BITS, "threads": "all"}
+    limits = Limits(run_seconds=limit, memory_bytes=parse_bytes(memory) if memory else None)
+    conditions: dict[str, Any] = {"slots": n, "precision asked, bits": PRECISION_BITS, "threads": threads or "all"}
+    if memory:
+        conditions["memory of servers"] = memory
     if without:
         show_ablation(chosen, n, runs if run else 0, limits, conditions, json)
         return
@@ -79,12 +85,15 @@ def rotom(
     with err.status("") as status:
         for workload in chosen:
             status.update(workload.name)
-            ours = measure(workload, n, runs=runs, watched=True)
+            ours = prepare(workload, n)
             assert isinstance(ours, Measured), ours
+            others = prepare_baselines(workload, n, limits, ours) if baselines else []
+            ways = [ours, *(other for other in others if isinstance(other, Measured))]
+            ours, *measured = run_in_turns(workload, ways, runs, limits, threads, watched=True)
             rows += figures_of(workload, ours, conditions["programs"], lines)
             if baselines:
-                status.update(f"{workload.name}, baselines")
-                rows += compared(workload, n, runs, limits, ours, found)
+                later = iter(measured)
+                rows += compared(workload, ours, [o if isinstance(o, str) else next(later) for o in others], found)
     rows += means(found, [workload.name for workload in chosen])
     if not names:
         rows += [*conversion_rows(), *product_rows(), *packing_rows()]
@@ -126,7 +135,7 @@ def figures_of(
     yield from (row(metric, unit, value) for metric, unit, value in figures(found.plan, found.cost))
     assert found.made is not None
     yield from found.made.rows(workload.name, COMPILE_SECONDS.get(workload.name, 10.0))
-    yield row("first run", "s", found.times[0])
-    yield replace(row("run", "s", found.seconds), note=found.note)
+    yield row("first run", "s", found.times[0].wall)
+    yield from run_rows(workload.name, found)
     yield from network_rows(workload.name, found)
     yield row("largest error, of the largest result", "", found.error, target=2.0**-PRECISION_BITS)

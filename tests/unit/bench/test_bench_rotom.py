@@ -17,8 +17,8 @@ from latticework.ir import interpret
 bench_suites = suites()  # puts the source tree on the path
 from bench.compiling import compiled  # noqa: E402
 from bench.rotom import ablation as ablating  # noqa: E402
-from bench.rotom.baselines import BASELINES, ROTOM, Faster, compared, faster, means  # noqa: E402
-from bench.rotom.measuring import Limits, Measured, measure, options  # noqa: E402
+from bench.rotom.baselines import BASELINES, ROTOM, Faster, compared, faster, means, prepare_baselines  # noqa: E402
+from bench.rotom.measuring import Limits, Measured, Times, measure, options, prepare, run_in_turns  # noqa: E402
 from bench.rotom.network import network_rows  # noqa: E402
 from bench.rotom.packings import by_columns, by_diagonals, lay_out  # noqa: E402
 from bench.rotom.tables import conversion_rows, eight, seven  # noqa: E402
@@ -102,7 +102,7 @@ def test_what_takes_too_long_is_not_run(distance):
 
 
 def test_what_is_only_counted_takes_the_scale_of_another(distance):
-    found = measure(DISTANCE, SLOTS[0], ROTOM, limits=Limits(compile_seconds=0.01), like=distance.plan)
+    found = prepare(DISTANCE, SLOTS[0], ROTOM, Limits(compile_seconds=0.01), like=distance.plan)
     assert found.note == "only counted: compiling takes longer than 0.01 s"
     assert found.cost.counts.rotations == 13 and not found.is_right
     assert found.plan.chain.main.scales[-1] == pytest.approx(distance.plan.chain.main.scales[-1], rel=1e-3)
@@ -111,7 +111,9 @@ def test_what_is_only_counted_takes_the_scale_of_another(distance):
 @pytest.mark.slow
 def test_baselines_have_rows_and_ratios(distance):
     found: dict[str, list[Faster]] = {}
-    rows = list(compared(DISTANCE, SLOTS[0], 1, Limits(), distance, found))
+    others = prepare_baselines(DISTANCE, SLOTS[0], Limits(), distance)
+    ours, *others = run_in_turns(DISTANCE, [distance, *others], 1, Limits(), 1)
+    rows = list(compared(DISTANCE, ours, others, found))
     assert all(row.checked for row in rows)
     assert [ratio.workload for ratios in found.values() for ratio in ratios] == ["distance", "distance"]
     for baseline in BASELINES:
@@ -145,8 +147,21 @@ def test_ablation_compares_with_everything(monkeypatch, distance):
     assert f"{shown:.2f}" in line
 
 
-def test_runs_that_encode_anew_are_not_compared_with_others(distance):
-    again = replace(distance, note="encodes constants in every run")
-    assert faster(distance, distance, "distance").measured == 1.0
-    assert faster(distance, again, "distance").measured is None
-    assert faster(again, again, "distance").measured == 1.0
+def test_ratios_are_of_processor_time(distance):
+    slower = replace(distance, times=tuple(Times(1.0, 3.0 * each.processor) for each in distance.times))
+    assert faster(distance, slower, "distance").measured == pytest.approx(3.0)
+    assert faster(distance, replace(distance, times=()), "distance").measured is None
+
+
+def test_what_had_no_memory_for_all_constants_says_so(distance):
+    assert distance.shortage is None
+    assert "for everything" in replace(distance, memory=1 << 20).shortage
+
+
+def test_ways_run_in_turns_or_one_after_the_other(distance):
+    """What is too large is not run, and each way is compared with NumPy."""
+    ways = [replace(distance, times=()), replace(distance, times=(), note="too large"), replace(distance, times=())]
+    for limits in (Limits(), Limits(memory_bytes=1 << 29)):
+        first, none, last = run_in_turns(DISTANCE, ways, 2, limits, 1, watched=True)
+        assert not none.times and len(first.times) >= 3 <= len(last.times)
+        assert first.is_right and last.is_right and first.by_place and last.by_place is None

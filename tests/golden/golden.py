@@ -57,6 +57,7 @@ from latticework.compiler.passes import (
     reassociate,
     share_inputs,
     share_outputs,
+    split_products,
 )
 from latticework.errors.shown import count_noun
 from latticework.ir import Block, Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
@@ -131,7 +132,7 @@ def by_seconds(step: Pass[Callable[[Module], float]]) -> Pass[CodeCost]:
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, inverse_products.PASS,
     merge_maps.PASS, merge_matrices.PASS,
-    normalize_polynomials.PASS, by_seconds(giant_products.PASS), by_seconds(pack_products.PASS), reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.factor_pass(),
+    normalize_polynomials.PASS, by_seconds(giant_products.PASS), by_seconds(pack_products.PASS), reassociate.PASS, share_inputs.PASS, share_outputs.PASS, split_products.splitting(4, 2), unroll.PASS, public_factors.factor_pass(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     bootstrap_pass(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
 )  # fmt: skip

@@ -36,7 +36,7 @@ from latticework.compiler.pass_order import (
     SHARING_PASSES,
     TIDY_PASSES,
 )
-from latticework.compiler.passes import giant_products, pack_products, reassociate
+from latticework.compiler.passes import giant_products, pack_products, reassociate, split_products
 from latticework.compiler.stage_results import Vectors
 from latticework.compiler.vector_levels import to_copies, to_loops
 from latticework.errors import LayoutError
@@ -203,14 +203,16 @@ class LayoutAttempt:
         return run_passes(made, merging, CodeCost(prices, level), on_event=options.on_event)
 
     def _pack(self, made: Module, prices: Any) -> Module:
-        """Sums of products packed in the imaginary parts of slots, and by giant steps, where that takes less time."""
+        """Sums of products packed in the imaginary parts of slots, and by giant steps, where that takes less time; part
+        by part where they are large."""
         options = self.wanted.options
         if self.wanted.exact or self.wanted.keep_loops:
             return made
         passes = {"complex_packing": pack_products.PASS, "giant_products": giant_products.PASS}
         chosen = [step for name, step in passes.items() if name not in options.techniques.left_out]
         seconds = partial(code_seconds, costs=prices, techniques=options.techniques)
-        return run_passes(made, chosen, seconds, on_event=options.on_event)
+        packed = run_passes(made, chosen, seconds, on_event=options.on_event)
+        return run_passes(packed, (split_products.PASS,), on_event=options.on_event)
 
     def _share(self, made: Module) -> Module:
         """Rotations of inputs and outputs shared, by the techniques that are left."""

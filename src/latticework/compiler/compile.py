@@ -18,12 +18,14 @@ from latticework.frontend import Circuit, Program
 from latticework.frontend.recording.annotations import Secret
 from latticework.model import Model
 from latticework.progress import shows_progress
+from latticework.values.blas_threads import one_blas_thread
 from latticework.values.inputs.column_names import take_columns
 from latticework.values.inputs.frames_by_column import split_by_column
 
 
 @shows_progress
 @collect_seldom()
+@one_blas_thread()
 def compile(program: Program | Circuit, **options: Unpack[CompileKeywords]) -> Model:
     """Compile a program or a circuit to run on encrypted inputs.
 

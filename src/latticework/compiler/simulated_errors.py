@@ -17,6 +17,7 @@ from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.simulate import OnValue, simulate
 from latticework.plan.schema.schema import IndexInput, Plan
+from latticework.values.map_in_order import map_in_order
 
 SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones have the largest output, and the largest errors of one draw
@@ -81,7 +82,7 @@ class _Runs:
         ranked = affordable_samples(vectors.placed, samples[same[0]], RANKED_SAMPLES)
         numbers = [same[at] for at in sorted({*choose_evenly(len(same), ranked), *telling})]
         seen = [samples[number] for number in numbers]
-        outputs = [vectors.sizes.outputs(vectors.placed, samples, number) for number in numbers]
+        outputs = vectors.sizes.outputs(vectors.placed, samples, numbers)
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
         slots = vectors.slots // vectors.rows
@@ -97,7 +98,7 @@ class _Runs:
         """Simulate these samples, given with their outputs, from now on."""
         self.samples = [sample for sample, _ in chosen]
         self.exact = [np.stack(runs) for runs in zip(*(outputs for _, outputs in chosen), strict=True)]
-        seen = [self.tensors(sample) for sample in self.samples]
+        seen = list(map_in_order(self.tensors, self.samples))
         self.exact_tensors = {p: [np.stack(runs) for runs in zip(*(s[p] for s in seen), strict=True)] for p in seen[0]}
 
     def settle(self, plan: Plan) -> None:

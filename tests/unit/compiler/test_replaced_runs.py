@@ -42,7 +42,7 @@ def test_outputs_are_those_of_a_program_with_polynomials(function, kept, monkeyp
     module, uses = program_of(function)
     monkeypatch.setattr(replaced_runs, "KEPT_ELEMENTS", kept * ReplaceableProgram(module, uses).size)
     program = ReplaceableProgram(module, uses)
-    runs = [program.run(sample) for sample in SAMPLES]
+    runs = program.runs(SAMPLES)
     polynomials = {(n, degree): use.polynomial(degree) for n, use in enumerate(uses) for degree in (3, 7)}
     for turn in range(12):
         degrees = [[None, 3, 7][int(choice)] for choice in RNG.integers(0, 3, len(uses))]
@@ -65,7 +65,7 @@ def test_layers_before_the_first_function_that_changes_are_not_computed_again():
         return x
 
     module, uses = program_of(deep)
-    run, computed = ReplaceableProgram(module, uses).run(SAMPLES[0]), []
+    (run,), computed = ReplaceableProgram(module, uses).runs(SAMPLES[:1]), list[int]()
 
     def counted(number):
         return lambda x: (computed.append(number), np.tanh(x))[1]

@@ -80,7 +80,7 @@ def test_what_is_known_of_samples_is_not_run_again(monkeypatch: pytest.MonkeyPat
     assert len(ran) - begun <= 2  # how often loops turn
     assert telling_samples(module, others, 3, sizes) == telling_samples(module, others, 3)
     begun = len(ran)
-    for number, sample in enumerate(samples):
-        assert np.array_equal(sizes.outputs(module, samples, number), run(module, sample))
+    for sample, outputs in zip(samples, sizes.outputs(module, samples, range(len(samples))), strict=True):
+        assert np.array_equal(outputs, run(module, sample))
     assert len(ran) == begun
-    assert np.array_equal(sizes.outputs(module, others, 3), run(module, others[3]))
+    assert np.array_equal(sizes.outputs(module, others, [3]), [run(module, others[3])])

@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from latticework.plan.machine.processor import count_cores, name_processor
+from latticework.plan.machine.processor import name_processor
 from latticework.values.extension import _core
+from latticework.values.map_in_order import count_cores
 
 HERE = Path(__file__).parent
 

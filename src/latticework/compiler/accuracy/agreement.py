@@ -35,6 +35,7 @@ from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.ir import Builder, Module, Op, Value, rebuild
 from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
+from latticework.values.map_in_order import map_in_order
 
 HELD_BACK = 4  # one of so many
 LEAST_SAMPLES = 8
@@ -188,8 +189,8 @@ class _Search:
         self.free = [n for n, use in enumerate(self.uses) if use.given_degree is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
         program = ReplaceableProgram(module, self.uses)
-        self.tried = [program.run(sample) for sample in space_out(samples, TRIED_SAMPLES)]
-        runs = [program.run(sample) for sample in spaced]
+        self.tried = program.runs(space_out(samples, TRIED_SAMPLES))
+        runs = program.runs(spaced)
         self.validation = [HeldBackSample(run, len(goal.rows_reaching(run.exact, run.exact))) for run in runs]
         self.often = self.validation[::2]
         self._moves: dict[tuple[int, int], float] = {}
@@ -288,12 +289,15 @@ class _Search:
     def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldBackSample]) -> Iterator[tuple[int, int]]:
         """Yield each sample's number and how many of its rows do not reach the goal."""
         functions = [None if degree is None else self._polynomial(n, degree) for n, degree in enumerate(degrees)]
-        for number, held in enumerate(samples):
+
+        def missing(held: HeldBackSample) -> int:
             with np.errstate(all="ignore"):
                 outputs = held.run.outputs(functions)
                 same = self.goal.rows_reaching(held.run.exact, outputs)
             is_finite = all(np.isfinite(output).all() for output in outputs)
-            yield number, held.rows - int(np.sum(same)) if is_finite else held.rows
+            return held.rows - int(np.sum(same)) if is_finite else held.rows
+
+        yield from enumerate(map_in_order(missing, samples))
 
     def _raise_classes(self, most: float) -> list[list[int]]:
         """Classes from the lowest on, one function raised a step, until none gives anything or all cost `most`."""
@@ -326,11 +330,13 @@ class _Search:
         if key not in self._moves:
             alone: list[Replacement | None] = [None] * len(self.uses)
             alone[self.free[place]] = self._polynomial(self.free[place], (1 << levels) - 1)
-            squares = []
-            with np.errstate(all="ignore"):
-                for run in self.tried:
+
+            def square(run: ReplacedRun) -> float:
+                with np.errstate(all="ignore"):
                     off = np.max(self.goal.off(run.exact, run.outputs(alone, stay=True)), initial=0.0)
-                    squares.append(min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2)
+                    return min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2
+
+            squares = list(map_in_order(square, self.tried))
             self._moves[key] = sqrt(sum(squares) / len(squares))
         return self._moves[key]
 

@@ -31,6 +31,7 @@ from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.polynomial import POLYNOMIAL
+from latticework.values.map_in_order import map_in_order
 from latticework.values.packing.packed_constants import Approximant
 
 FloatArray = npt.NDArray[np.float64]
@@ -80,15 +81,13 @@ class Effects:
         Where that is more than are affordable, those of them that change most over all functions and outputs.
         """
         outputs = len(self.module.outputs)
-        changes = np.stack(
-            [
-                np.concatenate([self.runs.perturb(runs, self._alone(number), PATTERNS[:1])[0] for runs in exact])[
-                    :, :outputs
-                ]
-                for number in range(len(self.uses))
-            ]
-        )  # (uses, samples, outputs)
-        changes = np.nan_to_num(changes, nan=np.inf)
+
+        def move_alone(number: int) -> FloatArray:
+            moved = [self.runs.perturb(runs, self._alone(number), PATTERNS[:1])[0] for runs in exact]
+            return np.asarray(np.concatenate(moved)[:, :outputs])
+
+        uses = range(len(self.uses))
+        changes = np.nan_to_num(list(map_in_order(move_alone, uses)), nan=np.inf)  # (uses, samples, outputs)
         candidates: set[int] = set()
         for each in changes:
             for change in each.T:
@@ -112,8 +111,8 @@ class Effects:
 
     def _changes(self, amplitudes: Sequence[float]) -> FloatArray:
         """The same of every sample: (samples, outputs and arguments)."""
-        parts = [np.max(self.runs.perturb(runs, amplitudes), axis=0) for runs in self.exact]
-        return np.asarray(np.nan_to_num(np.concatenate(parts), nan=np.inf))
+        parts = map_in_order(lambda runs: np.max(self.runs.perturb(runs, amplitudes), axis=0), self.exact)
+        return np.asarray(np.nan_to_num(np.concatenate(list(parts)), nan=np.inf))
 
     def _alone(self, number: int) -> list[float]:
         """Amplitudes by which one function is moved a little, and no other."""
@@ -126,9 +125,9 @@ class Effects:
                  agree, as where the function's value is the output itself
         """
         seen, expected = [], []
-        for number in range(len(self.uses)):
-            amplitudes = self._alone(number)
-            changes = self._changes(amplitudes) / amplitudes[number]
+        alone = [self._alone(number) for number in range(len(self.uses))]
+        for number, moved in enumerate(map_in_order(self._changes, alone)):
+            changes = moved / alone[number][number]
             most, least = np.max(changes, axis=0), np.min(changes, axis=0)
             seen.append(most)
             expected.append(np.where(most > ALIKE * least, MARGIN, 1.0) * most)
@@ -139,12 +138,16 @@ class Effects:
 
         Infinite where results are no numbers.
         """
-        most = np.zeros(len(self.magnitudes))
+        nothing = np.zeros(len(self.magnitudes))
         count = min(COMPARED_SAMPLES, max(LEAST_RUN, MOST_SOUGHT // (work_of(self.module) + work_of(approximated))))
-        for sample in space_out(self.all_samples, affordable_samples(self.module, self.all_samples[0], count)):
-            if not self._has_in_gap(sample):
-                most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
-        return np.nan_to_num(most, nan=np.inf)
+        chosen = space_out(self.all_samples, affordable_samples(self.module, self.all_samples[0], count))
+
+        def shift(sample: Sample) -> FloatArray:
+            if self._has_in_gap(sample):
+                return nothing
+            return distances(interpret(self.module, sample), interpret(approximated, sample))
+
+        return np.nan_to_num(np.max(list(map_in_order(shift, chosen)), axis=0, initial=0.0), nan=np.inf)
 
     def _has_in_gap(self, sample: Sample) -> bool:
         """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""

@@ -28,6 +28,7 @@ from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.stacked import RUN_AXES, evaluate_stacked
+from latticework.values.map_in_order import map_in_order
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -118,10 +119,10 @@ class PerturbedRuns:
             else:
                 groups.append([sample])
         keeps = len(samples) * self.program.size <= KEPT_ELEMENTS
-        return [self._exact(group, keeps) for group in groups]
+        return list(map_in_order(lambda group: self._exact(group, keeps), groups))
 
     def _exact(self, samples: Sequence[Sample], keeps: bool) -> ExactRuns:
-        found = [self._run_exactly(sample, keeps) for sample in samples]
+        found = map_in_order(lambda sample: self._run_exactly(sample, keeps), samples)
         outputs, arguments, arrays, evaluated = zip(*found, strict=True)
         return ExactRuns(
             samples,

@@ -18,6 +18,7 @@ from latticework.ir import Module, Op, Value, interpret
 from latticework.ir.core import walk_regions
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.tensor.ops.base import shape_of
+from latticework.values.map_in_order import map_in_order
 
 KEPT_ELEMENTS = 1 << 26  # of the values of all runs together; those beyond start anew each time
 
@@ -44,11 +45,12 @@ class ReplaceableProgram:
         self._left = KEPT_ELEMENTS
         self.size = sum(prod(shape_of(value)) for value in self.kept if isinstance(value.type, TensorType))
 
-    def run(self, sample: Sample) -> ReplacedRun:
-        """The run of a sample with the program's own functions; the first ones keep what they can go on from."""
-        keeps = self.size <= self._left
-        self._left -= self.size if keeps else 0
-        return ReplacedRun(self, sample, keeps=keeps)
+    def runs(self, samples: Sequence[Sample]) -> list[ReplacedRun]:
+        """Runs of samples with the program's own functions; the first ones keep what they can go on from."""
+        kept = min(len(samples), self._left // max(self.size, 1))
+        self._left -= kept * self.size
+        numbered = enumerate(samples)
+        return list(map_in_order(lambda each: ReplacedRun(self, each[1], keeps=each[0] < kept), numbered))
 
 
 class ReplacedRun:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import ceil, inf, log2
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret_toget
 from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
+from latticework.values.map_in_order import count_cores, map_in_order
 from latticework.values.packing.magnitudes import largest_magnitude
 
 MARGIN = 2.0  # over the largest value in calibration
@@ -45,15 +46,19 @@ class Ranges:
 
     def exponent(self, value: Value) -> int | None:
         """The k for which a bootstrap divides a value by 2^k; None if it is too large."""
-        largest = self.largest.get(value, inf)
-        if largest * MARGIN > 2.0**MAX_EXPONENT or not np.isfinite(largest):
-            return None
-        return max(0, ceil(log2(largest * MARGIN))) if largest else 0
+        return exponent_of(self.largest.get(value, inf))
 
     @property
     def exponents(self) -> dict[Value, int | None]:
         """The exponent of every value; None for values that are too large."""
         return {value: self.exponent(value) for value in self.largest}
+
+
+def exponent_of(largest: float) -> int | None:
+    """The k for which a bootstrap divides what is so large by 2^k; None if it is too large."""
+    if largest * MARGIN > 2.0**MAX_EXPONENT or not np.isfinite(largest):
+        return None
+    return max(0, ceil(log2(largest * MARGIN))) if largest else 0
 
 
 def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: AbstractValue = ALL_SLOTS) -> Ranges:
@@ -65,9 +70,48 @@ def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Abstrac
     result = Ranges()
     for value in _secrets(module):
         result.largest[value] = 0.0  # for ever, in what never runs: loops of no turns
-    iterations: dict[Block, int] = {}
+    parts = [part for part in _halves(module, runs) if part]
+    outgrown: dict[Value, _Moment] = {}
+    with np.errstate(over="ignore", invalid="ignore"):
+        for seen in map_in_order(lambda some: _run(module, some, held), parts):
+            for value, size in seen.largest.items():
+                result.largest[value] = max(size, result.largest.get(value, 0.0))
+            for value, step in seen.outgrown.items():
+                outgrown[value] = min(step, outgrown.get(value, step), key=lambda moment: moment.time)
+    result.outgrown = {value: step.iteration for value, step in sorted(outgrown.items(), key=lambda each: each[1].time)}
+    return result
+
+
+def _halves(module: Module, runs: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]]]:
+    """Runs for two threads, where there are two cores and all take the same steps."""
+    integers = [name for name, value in zip(module.input_names, module.inputs, strict=True) if value.type is INDEX]
+    alike = all(run[name] == runs[0][name] for name in integers for run in runs)
+    middle = len(runs) // 2 if alike and count_cores() > 1 else 0
+    return [runs[:middle], runs[middle:]]
+
+
+class _Moment(NamedTuple):
+    """A moment of runs: values that had become known to each of them, and the iteration of the innermost loop."""
+
+    time: int
+    iteration: int | None
+
+
+@dataclass
+class _Shown:
+    """The largest magnitudes in some runs, and where values first were too large."""
+
+    largest: dict[Value, float] = field(default_factory=dict)
+    outgrown: dict[Value, _Moment] = field(default_factory=dict)
+
+
+def _run(module: Module, runs: Sequence[Mapping[str, Any]], held: AbstractValue) -> _Shown:
+    """Run the module, and note how large values are."""
+    result, iterations, known = _Shown(), dict[Block, int](), 0
 
     def note(value: Value, array: npt.NDArray[Any]) -> None:
+        nonlocal known
+        known += 1
         if value.type is INDEX:
             if isinstance(value.owner, Block) and value.index == 0:
                 iterations[value.owner] = int(array)
@@ -75,14 +119,12 @@ def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Abstrac
         if not isinstance(value.type, VecType) or not value.is_secret:
             return
         seen = _largest(array, value, held)
-        before = result.largest.get(value, 0.0)
-        if not seen <= before:
+        if not seen <= result.largest.get(value, 0.0):
             result.largest[value] = seen if np.isfinite(seen) else inf
-            if result.exponent(value) is None and value not in result.outgrown:
-                result.outgrown[value] = iterations.get(_block(value))
+            if exponent_of(result.largest[value]) is None and value not in result.outgrown:
+                result.outgrown[value] = _Moment(known // len(runs), iterations.get(_block(value)))
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        interpret_together(module, runs, on_value=note)
+    interpret_together(module, runs, on_value=note)
     return result
 
 

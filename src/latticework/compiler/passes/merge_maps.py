@@ -22,6 +22,7 @@ from latticework.compiler.passes.linear_regions import LinearRegion, make_forms,
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
+from latticework.values.map_in_order import map_in_order
 from latticework.values.packing.pack import REPEAT, PackDim, PackMap
 from latticework.values.packing.packed_constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, splat
 
@@ -76,8 +77,9 @@ def run(module: Module, cost: Cost, *, once: bool = False) -> Module:
     groups: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
     bodies = [module.body, *(r.block for op in module.walk() for r in op.regions)] if once else [module.body]
-    for region in (region for block in bodies for region in regions(block)):
-        for group in _Cuts(region, module, cost, spent).best():
+    found = [region for block in bodies for region in regions(block)]
+    for cut in map_in_order(lambda region: _Cuts(region, module, cost, spent).best(), found):
+        for group in cut:
             groups.update(dict.fromkeys(group.forms, group))
             lines.update((value, _lines(group.ops(value), cost, spent)) for value in group.forms)
     if not groups:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ from latticework.ir.module import Module
 from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.polynomial import POLYNOMIAL
+from latticework.values.map_in_order import map_in_order
 
 Sample = Mapping[str, Any]
 
@@ -144,27 +146,54 @@ def _run(
     keep = max(16, _KEPT // min(len(samples), max_samples))
     activations = {op.operands[0] for op in module.walk() if op.spec is APPLY.spec}
 
-    def note(value: Value, array: npt.NDArray[Any]) -> None:
-        if not isinstance(value.type, TensorType):
-            return
-        least, greatest = float(array.min()), float(array.max())  # NaN where there is one
-        if not isfinite(least) or not isfinite(greatest):
-            if isinstance(value.owner, Op) and value.owner.spec is APPLY.spec:
-                _refuse_arguments(value.owner, seen[value.owner.operands[0]], number)
-            raise _not_finite(value, number)
-        facts = seen.setdefault(value, _Seen())
-        facts.lo, facts.hi = min(facts.lo, least), max(facts.hi, greatest)
-        if value in activations:
-            facts.add(array, keep, number, rows.get(value))
+    def take_note(number: int, held: _Held) -> None:
+        if not isfinite(held.least) or not isfinite(held.greatest):
+            if isinstance(held.value.owner, Op) and held.value.owner.spec is APPLY.spec:
+                _refuse_arguments(held.value.owner, seen[held.value.owner.operands[0]], number)
+            raise _not_finite(held.value, number)
+        facts = seen.setdefault(held.value, _Seen())
+        facts.lo, facts.hi = min(facts.lo, held.least), max(facts.hi, held.greatest)
+        if held.array is not None:
+            facts.add(held.array, keep, number, rows.get(held.value))
 
     chosen = list(_space_out(samples, max_samples))
-    for number, sample in chosen:
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                interpret(module, sample, on_value=note)
-        except ShapeError as error:
-            raise ShapeError(f"calibrate: sample {number}: {error.message}", at=error.at) from None
+    runs = map_in_order(lambda numbered: _run_sample(module, *numbered, activations), chosen)
+    for (number, _), held_by_values in zip(chosen, runs, strict=True):
+        for held in held_by_values:
+            take_note(number, held)
     return seen, len(chosen)
+
+
+class _Held(NamedTuple):
+    """A value at one time of a run: its range, NaN where there is one, and of a function's argument the array."""
+
+    value: Value
+    least: float
+    greatest: float
+    array: npt.NDArray[Any] | None
+
+
+class _NotFinite(Exception):
+    """A value of a run is not finite."""
+
+
+def _run_sample(module: Module, number: int, sample: Sample, activations: Collection[Value]) -> list[_Held]:
+    """Run the module on one sample, until a value is not finite."""
+    found: list[_Held] = []
+
+    def note(value: Value, array: npt.NDArray[Any]) -> None:
+        if isinstance(value.type, TensorType):
+            least, greatest = float(array.min()), float(array.max())
+            found.append(_Held(value, least, greatest, array if value in activations else None))
+            if not isfinite(least) or not isfinite(greatest):
+                raise _NotFinite
+
+    try:
+        with np.errstate(over="ignore", invalid="ignore"), suppress(_NotFinite):
+            interpret(module, sample, on_value=note)
+    except ShapeError as error:
+        raise ShapeError(f"calibrate: sample {number}: {error.message}", at=error.at) from None
+    return found
 
 
 def _not_finite(value: Value, sample: int) -> RangeError:

@@ -22,6 +22,7 @@ from latticework.plan.schema.batch import Batch
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.indexed import PART, ROW, WITH_PART
 from latticework.values.inputs.foreign_arrays import in_numpy
+from latticework.values.map_in_order import map_in_order
 from latticework.values.packing.magnitudes import largest_magnitude
 
 Sample = dict[str, Any]
@@ -174,32 +175,29 @@ class SampleSizes:
 
     def of(self, module: Module, samples: Sequence[Sample], number: int) -> dict[Value, float]:
         """The largest number of each value in a sample's run; NaN where there is one."""
+        self.run(module, samples, [number])
+        return dict(zip(self._columns, self._rows[number].tolist(), strict=False))
+
+    def run(self, module: Module, samples: Sequence[Sample], numbers: Sequence[int]) -> None:
+        """Run the module on these samples, where it was not yet."""
         if self._asked is None or self._asked[0] is not module or self._asked[1] is not samples:
             self._asked, self._columns, self._rows = (module, samples), {}, {}
-        if number not in self._rows:
-            largest: dict[Value, float] = {}
-
-            def note(value: Value, array: Any) -> None:
-                size = largest_magnitude(array)
-                if not size <= largest.get(value, -1.0):
-                    largest[value] = size
-
-            outputs = interpret(module, samples[number], on_value=note)
+        missing = [number for number in numbers if number not in self._rows]
+        found = map_in_order(lambda number: _sizes(module, samples[number]), missing)
+        for number, (outputs, largest) in zip(missing, found, strict=True):
             if self._keeps_outputs(module, samples):
                 self._outputs[number] = outputs
             places = [self._columns.setdefault(value, len(self._columns)) for value in largest]
             row = np.full(len(self._columns), -1.0)
             row[places] = list(largest.values())
             self._rows[number] = row
-        return dict(zip(self._columns, self._rows[number].tolist(), strict=False))
 
-    def outputs(self, module: Module, samples: Sequence[Sample], number: int) -> list[Any]:
-        """The outputs of a sample's run."""
+    def outputs(self, module: Module, samples: Sequence[Sample], numbers: Sequence[int]) -> list[list[Any]]:
+        """The outputs of the runs of these samples."""
         if not self._keeps_outputs(module, samples):
-            return interpret(module, samples[number])
-        if number not in self._outputs:
-            self.of(module, samples, number)  # what is asked for next, of the same run
-        return self._outputs[number]
+            return list(map_in_order(lambda number: interpret(module, samples[number]), numbers))
+        self.run(module, samples, [n for n in numbers if n not in self._outputs])  # what is asked for next, of the same
+        return [self._outputs[number] for number in numbers]
 
     def _keeps_outputs(self, module: Module, samples: Sequence[Sample]) -> bool:
         if self._asked_outputs is None:
@@ -210,6 +208,18 @@ class SampleSizes:
                 self._asked_outputs = module, samples
         asked = self._asked_outputs
         return asked is not None and asked[0] is module and asked[1] is samples
+
+
+def _sizes(module: Module, sample: Sample) -> tuple[list[Any], dict[Value, float]]:
+    """The outputs of a run, and the largest number of each value."""
+    largest: dict[Value, float] = {}
+
+    def note(value: Value, array: Any) -> None:
+        size = largest_magnitude(array)
+        if not size <= largest.get(value, -1.0):
+            largest[value] = size
+
+    return interpret(module, sample, on_value=note), largest
 
 
 def telling_samples(
@@ -226,7 +236,9 @@ def telling_samples(
         run = choose_evenly(len(samples), affordable_samples(module, samples[0], MOST_SAMPLES))
         found = set(choose_evenly(len(samples), affordable_samples(module, samples[0], count)))
         largest: dict[Value, tuple[float, int]] = {}
-        for number in sorted(found) + [n for n in run if n not in found]:  # of samples alike, a spaced one
+        spaced_first = sorted(found) + [n for n in run if n not in found]  # of samples alike, a spaced one
+        known.run(module, samples, spaced_first)
+        for number in spaced_first:
             for value, size in known.of(module, samples, number).items():
                 if not size <= largest.get(value, (-1.0, 0))[0]:
                     largest[value] = size, number

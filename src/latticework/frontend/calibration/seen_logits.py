@@ -6,6 +6,7 @@ of its own, and so has the sum of each row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from math import inf
 
@@ -43,6 +44,20 @@ class Around:
         return float((self.least - mean).min()), float((self.greatest - mean).max())
 
 
+def logits_of(array: Array, axis: int, kept: Array | None) -> list[Array]:
+    """An operand, and logarithms of its sums.
+
+    kept  not 0 where elements count;  None: all do
+    """
+    found = [array]
+    if kept is not None:
+        array = np.where(kept != 0, array, -inf)
+    top = array.max(axis=axis, keepdims=True)
+    for k in range(MOST_SQUARINGS + 1):
+        found.append(np.log(np.exp((array - top) / 2**k).sum(axis=axis, keepdims=True)) + top / 2**k)
+    return found
+
+
 @dataclass(slots=True)
 class SeenLogits:
     """Values of an operand, and logarithms of the sums of exp(x / 2^k) along the axis, for every k.
@@ -55,17 +70,8 @@ class SeenLogits:
     sums: list[Around] = field(default_factory=list)
     count: int = 0
 
-    def add(self, array: Array, axis: int, kept: Array | None) -> None:
-        """Take note of one sample.
-
-        kept  not 0 where elements count;  None: all do
-        """
-        found = [array]
-        if kept is not None:
-            array = np.where(kept != 0, array, -inf)
-        top = array.max(axis=axis, keepdims=True)
-        for k in range(MOST_SQUARINGS + 1):
-            found.append(np.log(np.exp((array - top) / 2**k).sum(axis=axis, keepdims=True)) + top / 2**k)
+    def add(self, found: Sequence[Array]) -> None:
+        """Take note of one sample, of which `logits_of` has found these."""
         self.count += 1
         if self.values is None:
             self.values, *self.sums = (Around(each, each, each) for each in found)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from latticework.errors import RangeError
 from latticework.errors.rounded_numbers import outside
 from latticework.frontend.calibration.calibration_data import Sample
-from latticework.frontend.calibration.seen_logits import MOST_SQUARINGS, SeenLogits
+from latticework.frontend.calibration.seen_logits import MOST_SQUARINGS, SeenLogits, logits_of
 from latticework.functions.approximation.channel_samples import MARGIN
 from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.degree_limits import least_degree
@@ -44,6 +44,7 @@ from latticework.tensor.ops.mul import MUL
 from latticework.tensor.ops.softmax import SOFTMAX
 from latticework.tensor.ops.sub import SUB
 from latticework.tensor.ops.sum import SUM
+from latticework.values.map_in_order import map_in_order
 
 LEAST_CENTRING = 16  # samples from which places have means of their own
 _TOLERANCE = 2.0**-14  # at which methods are compared
@@ -160,22 +161,30 @@ def _methods(
     operands = {op.operands[0]: op for op in found}
     seen = {op: SeenLogits() for op in found}
 
-    def note(value: Value, array: npt.NDArray[np.float64]) -> None:
-        if value in operands and np.isfinite(array).all():
-            for op in found:
-                if op.operands[0] is value:
-                    seen[op].add(array, op.attrs["axis"], _mask_of(module, op))
-
     needed = _leading_to(module, found)
 
     def nothing_else(op: Op) -> list[Any] | None:
         """Nothing in the place of results that no softmax depends on; None for what has to be computed."""
         return None if op.block is not module.body or op in needed else [None] * len(op.results)
 
+    def logits(sample: Sample) -> list[tuple[Op, list[npt.NDArray[np.float64]]]]:
+        """The operands and sums of each softmax in a sample's run, each time."""
+        shown = []
+
+        def note(value: Value, array: npt.NDArray[np.float64]) -> None:
+            if value in operands and np.isfinite(array).all():
+                for op in found:
+                    if op.operands[0] is value:
+                        shown.append((op, logits_of(array, op.attrs["axis"], _mask_of(module, op))))
+
+        interpret(module, sample, on_value=note, known=nothing_else)
+        return shown
+
     if not assumed:
         with np.errstate(over="ignore", invalid="ignore"):
-            for sample in samples:
-                interpret(module, sample, on_value=note, known=nothing_else)
+            for shown in map_in_order(logits, samples):
+                for op, each in shown:
+                    seen[op].add(each)
     return {op: _choose(op, seen[op], assumed, _counts(module, op), margin) for op in found}
 
 

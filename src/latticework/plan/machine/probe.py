@@ -11,9 +11,10 @@ import datetime
 from typing import Any
 
 from latticework.plan.machine.measured_operations import MeasuredChain, operation_times
-from latticework.plan.machine.processor import count_cores, name_backend, name_processor
+from latticework.plan.machine.processor import name_backend, name_processor
 from latticework.plan.machine.timing import round_seconds
 from latticework.plan.machine.units import UnitTimes
+from latticework.values.map_in_order import count_cores
 
 CHAINS = ((MeasuredChain(1 << 12, 2, 1), 8), (MeasuredChain(1 << 14, 4, 1), 4))  # with rounds
 DEGREES = (1 << 14, 1 << 16)  # of the kernels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from functools import lru_cache
 from pathlib import Path
@@ -23,11 +22,6 @@ def name_processor(info: Path = Path("/proc/cpuinfo")) -> str:
         fields.setdefault(name.strip(), value.strip())
     numbers = ", ".join(f"{shown} {fields[name]}" for name, shown in TELLING if name in fields)
     return fields.get("model name", platform.machine()) + (f" ({numbers})" if numbers else "")
-
-
-def count_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
 from latticework.values.extension import _core
+from latticework.values.map_in_order import map_in_order
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.hashed import HashedOnce
 from latticework.values.packing.loop_nests.const_ref import ConstRef
@@ -24,6 +25,7 @@ __all__ = ["Diagonal", "LinearMap", "MapPart", "num_diagonals"]
 
 T = TypeVar("T")
 
+LARGE = 1 << 12  # slots of diagonals that are worth a thread of their own
 TOGETHER = 32  # diagonals whose products are added up in one pass: so many stay in the cache
 
 
@@ -130,15 +132,18 @@ class LinearMap(HashedOnce):
         flat, sums = (y.reshape(len(y), -1, self.slots) for y in (x, total))
         in_core = total.dtype == x.dtype == np.float64 and flat.strides[-1] == flat.itemsize
         finite = in_core and bool(np.isfinite(x).all())
-        for out, alike in groupby(self.diagonals, key=lambda d: d.out):
-            for some in group_items(alike, TOGETHER):
-                weights = [d.values.evaluate(sources) for d in some]
-                steps = [d.steps % self.slots for d in some]
-                if in_core and all(each.dtype == np.float64 for each in weights):
-                    _core.maps.add_products(weights, flat, [d.in_ for d in some], steps, finite, sums[out])
-                    continue
-                for d, each, turn in zip(some, weights, steps, strict=True):
-                    _add_products(each, np.conj(flat[d.in_]) if d.conj else flat[d.in_], turn, sums[out])
+        alike = groupby(self.diagonals, key=lambda d: d.out)
+        groups = [some for _, diagonals in alike for some in group_items(diagonals, TOGETHER)]
+        made = map_in_order(
+            lambda some: [d.values.evaluate(sources) for d in some], groups, is_worth_it=self.slots >= LARGE
+        )  # while products are added up
+        for some, weights in zip(groups, made, strict=True):
+            steps, added = [d.steps % self.slots for d in some], sums[some[0].out]
+            if in_core and all(each.dtype == np.float64 for each in weights):
+                _core.maps.add_products(weights, flat, [d.in_ for d in some], steps, finite, added)
+                continue
+            for d, each, turn in zip(some, weights, steps, strict=True):
+                _add_products(each, np.conj(flat[d.in_]) if d.conj else flat[d.in_], turn, added)
         return total
 
     def apply_to_each(self, arrays: Sequence[npt.NDArray[Any]], sources: Sources) -> list[npt.NDArray[Any]]:

@@ -35,9 +35,9 @@ void look_out_for(const Condition& condition) noexcept {
 /// The workers of one process and the loop they share.
 class ThreadPool::Team {
  public:
-  explicit Team(unsigned workers) : process_(getpid()) {
+  explicit Team(unsigned workers) : process_(getpid()), shares_(workers + 1) {
     try {
-      for (unsigned i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+      for (unsigned i = 1; i <= workers; ++i) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
       // The system refuses more threads: the calling thread and those that started do the work.
     }
@@ -58,15 +58,17 @@ class ThreadPool::Team {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
     {
       const std::lock_guard lock(mutex_);
-      count_ = count;
+      for (std::size_t i = 0; i < shares_.size(); ++i) {
+        shares_[i].next.store(count * i / shares_.size(), std::memory_order_relaxed);
+        shares_[i].end = count * (i + 1) / shares_.size();
+      }
       context_ = context;
       task_ = task;
-      next_.store(0, std::memory_order_relaxed);
       open_ = true;
       generation_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
-    drain();
+    drain(0);
     look_out_for([this] { return active_.load(std::memory_order_relaxed) == 0; });
     {
       std::unique_lock lock(mutex_);
@@ -78,11 +80,23 @@ class ThreadPool::Team {
   }
 
  private:
-  void drain() noexcept {
-    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) task_(context_, i);
+  /// What is left of the indices of one thread, on a line of the caches of its own.
+  struct alignas(64) Share {
+    std::atomic<std::size_t> next = 0;
+    std::size_t end = 0;
+  };
+
+  void drain(std::size_t slot) noexcept {
+    for (std::size_t k = 0; k < shares_.size(); ++k) {
+      Share& share = shares_[(slot + k) % shares_.size()];
+      while (share.next.load(std::memory_order_relaxed) < share.end) {
+        const std::size_t i = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (i < share.end) task_(context_, slot, i);
+      }
+    }
   }
 
-  void work() noexcept {
+  void work(std::size_t slot) noexcept {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -94,7 +108,7 @@ class ThreadPool::Team {
       seen = generation_;
       ++active_;
       lock.unlock();
-      drain();
+      drain(slot);
       lock.lock();
       if (--active_ == 0) idle_.notify_one();
     }
@@ -102,10 +116,9 @@ class ThreadPool::Team {
 
   const pid_t process_;
   std::atomic_flag busy_;
-  std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;  // guards everything below except workers_
   std::condition_variable wake_, idle_;
-  std::size_t count_ = 0;
+  std::vector<Share> shares_;  // one a thread, the calling one first
   const void* context_ = nullptr;
   Task task_ = nullptr;
   std::atomic<std::uint64_t> generation_ = 0;  // read without the mutex while looking out
@@ -135,7 +148,7 @@ ThreadPool::Team& ThreadPool::team() {
 
 void ThreadPool::run(std::size_t count, const void* context, Task task) noexcept {
   if (team().try_run(count, context, task)) return;
-  for (std::size_t i = 0; i < count; ++i) task(context, i);
+  for (std::size_t i = 0; i < count; ++i) task(context, 0, i);
 }
 
 }  // namespace lw

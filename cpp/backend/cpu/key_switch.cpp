@@ -1,7 +1,6 @@
 // Key switches limb by limb. The parts of every digit are split off once; then each target limb by itself joins them,
 // transforms them and takes the inner products with all keys, so that extended digits exist one limb at a time.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 
 #include "backend/cpu/base_convert_parts.hpp"
@@ -26,13 +25,9 @@ std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_
 /// same time, each with its own scratch; how many of them take part, and which takes what, changes no result.
 template <class Body>
 void for_each_group(CpuQueue& queue, LimbWindow window, std::size_t cycles, const Body& body) noexcept {
-  std::atomic<std::size_t> next = 0;
   const std::size_t count = window.count, size = JoinGroup::size(queue, count);
-  const std::size_t slots = std::min<std::size_t>(queue.pool.threads(), (count + size - 1) / size);
-  queue.pool.parallel_for(slots, cycles * count / std::max<std::size_t>(slots, 1), [&](std::size_t slot) {
-    for (std::size_t i; (i = next.fetch_add(size, std::memory_order_relaxed)) < count;) {
-      body(slot, window.first + i, std::min(size, count - i));
-    }
+  queue.pool.parallel_for((count + size - 1) / size, cycles * size, [&](std::size_t slot, std::size_t group) {
+    body(slot, window.first + group * size, std::min(size, count - group * size));
   });
 }
 

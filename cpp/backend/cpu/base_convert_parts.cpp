@@ -60,12 +60,11 @@ std::size_t join_tile(std::size_t part_limbs, std::size_t degree) noexcept {
   return size;
 }
 
-void JoinGroup::run(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept {
+void JoinGroup::join(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept {
   const std::size_t tile = count_ == 1 ? queue.degree : join_tile(part_limbs, queue.degree);
   for (std::size_t start = 0; start < queue.degree; start += tile) {
     for (std::size_t i = 0; i < count_; ++i) joiners_[i]->join(queue, outs_[i] + start, parts, start, tile);
   }
-  for (std::size_t i = 0; i < count_; ++i) queue.limb.ntt(outs_[i], outs_[i], queue.ntt[limbs_[i]]);
 }
 
 }  // namespace lw::cpu

@@ -75,9 +75,22 @@ class JoinGroup {
   }
   bool empty() const noexcept { return count_ == 0; }
   /// Joins all of the limbs, and transforms them.
-  void run(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept;
+  void run(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept {
+    run(queue, parts, part_limbs, [](std::size_t) noexcept {});
+  }
+  /// after(i) follows the transform of the i-th limb, which is near then.
+  template <class After>
+  void run(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs, const After& after) const noexcept {
+    join(queue, parts, part_limbs);
+    for (std::size_t i = 0; i < count_; ++i) {
+      queue.limb.ntt(outs_[i], outs_[i], queue.ntt[limbs_[i]]);
+      after(i);
+    }
+  }
 
  private:
+  void join(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept;
+
   std::size_t count_ = 0;
   std::array<std::optional<Joiner>, kMost> joiners_;
   std::array<Word*, kMost> outs_;

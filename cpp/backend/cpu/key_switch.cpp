@@ -338,13 +338,12 @@ void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, co
     for (std::size_t poly = 0; poly < out.polys; ++poly) {
       JoinGroup group;
       for (std::size_t i = 0; i < size; ++i) group.add(queue, table, first + i, converted + i * stride);
-      group.run(queue, parts_of(poly), limbs);
-      for (std::size_t i = 0; i < size; ++i) {
+      group.run(queue, parts_of(poly), limbs, [&](std::size_t i) noexcept {
         const std::size_t j = first + i;
         const double scalar = static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j]));
         queue.limb.sub_scale(out.limb(poly, j), x.limb(x.polys == 1 ? 0 : poly, j), converted + i * stride, scalar,
                              queue.degree, queue.ntt[table.to[j]].prime);
-      }
+      });
     }
   });
 }

@@ -9,6 +9,7 @@ namespace lw::cpu {
 namespace {
 
 constexpr std::size_t kLeastVectors = 32;  // words: four vectors of any instruction set
+constexpr std::size_t kProductTile = 512;  // words of which seven limbs fit the first cache
 
 // An operand of one poly serves every poly of the result.
 inline const Word* operand_limb(const ConstLimbView& a, std::size_t poly, std::size_t j) noexcept {
@@ -99,23 +100,29 @@ void monomial(Queue& q, LimbView out, std::uint64_t exponent) noexcept {
   void name parameters noexcept { by_limbs<&LimbKernels::name> arguments; }
 #include "backend/kernels.def"
 
-/// The tensor product of two ciphertexts: all polys of a limb together, so that they come from memory once.
+/// The tensor product of two ciphertexts: all polys of a limb together, a few words at a time, so that what is read
+/// and written twice is near.
 void tensor_product(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const bool is_square = a.base == b.base;
-  const std::size_t n = queue.degree;
-  queue.for_limbs(LimbView{out.base, out.stride, out.poly_stride, out.limbs, 1}, 4 * n,
+  const std::size_t n = std::min<std::size_t>(kProductTile, queue.degree);
+  const auto tile = [&](std::size_t j, std::size_t start) {
+    const Prime& p = queue.ntt[out.limbs[j]].prime;
+    const Word *const a0 = a.limb(0, j) + start, *const a1 = a.limb(1, j) + start;
+    const Word *const b0 = b.limb(0, j) + start, *const b1 = b.limb(1, j) + start;
+    Word* const middle = out.limb(1, j) + start;
+    queue.limb.mul(out.limb(0, j) + start, a0, b0, n, p);
+    queue.limb.mul(middle, a0, b1, n, p);
+    if (is_square) {
+      queue.limb.add(middle, middle, middle, n, p);
+    } else {
+      queue.limb.mul_add(middle, a1, b0, n, p);
+    }
+    queue.limb.mul(out.limb(2, j) + start, a1, b1, n, p);
+  };
+  queue.for_limbs(LimbView{out.base, out.stride, out.poly_stride, out.limbs, 1}, 4 * queue.degree,
                   [&](std::size_t, std::size_t j) {
-                    const Prime& p = queue.ntt[out.limbs[j]].prime;
-                    Word* const middle = out.limb(1, j);
-                    queue.limb.mul(out.limb(0, j), a.limb(0, j), b.limb(0, j), n, p);
-                    queue.limb.mul(middle, a.limb(0, j), b.limb(1, j), n, p);
-                    if (is_square) {
-                      queue.limb.add(middle, middle, middle, n, p);
-                    } else {
-                      queue.limb.mul_add(middle, a.limb(1, j), b.limb(0, j), n, p);
-                    }
-                    queue.limb.mul(out.limb(2, j), a.limb(1, j), b.limb(1, j), n, p);
+                    for (std::size_t start = 0; start < queue.degree; start += n) tile(j, start);
                   });
 }
 

@@ -67,5 +67,5 @@ def has_one_blas_thread() -> bool:
     blas = _openblas()
     if blas is not None:
         return blas.read() == 1
-    name = np.__config__.CONFIG.get("Build Dependencies", {}).get("blas", {}).get("name", "")  # type: ignore[attr-defined]
+    name = np.__config__.CONFIG.get("Build Dependencies", {}).get("blas", {}).get("name", "")
     return "openblas" not in name

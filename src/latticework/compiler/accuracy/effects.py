@@ -147,7 +147,8 @@ class Effects:
                 return nothing
             return distances(interpret(self.module, sample), interpret(approximated, sample))
 
-        return np.nan_to_num(np.max(list(map_in_order(shift, chosen)), axis=0, initial=0.0), nan=np.inf)
+        most = np.max(list(map_in_order(shift, chosen)), axis=0, initial=0.0)
+        return np.asarray(np.nan_to_num(most, nan=np.inf))
 
     def _has_in_gap(self, sample: Sample) -> bool:
         """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""

@@ -116,9 +116,24 @@ class _FormWalk:
 
     def factor(self, value: Value) -> float | None:
         """Return the factor of the sums of elements that a value is, up to an added number; None if it is none."""
-        if value not in self._known:
-            self._known[value] = self._find(value)
+        waiting = [value]  # on no stack of calls: straight code may be thousands of operations deep
+        while waiting:
+            missing = [read for read in self._read(waiting[-1]) if read not in self._known]
+            waiting += missing
+            if not missing:
+                found = waiting.pop()
+                self._known[found] = self._find(found)
         return self._known[value]
+
+    def _read(self, value: Value) -> Sequence[Value]:
+        """Return the operands whose factors decide that of a value."""
+        op = value.owner
+        if not isinstance(op, Op) or value in self._known:
+            return ()
+        if op.spec in _MOVES:
+            return op.operands[:1]
+        sums = op.spec in (ADD.spec, SUB.spec, MUL.spec)
+        return [operand for operand in op.operands if self.number(operand) is None] if sums else ()
 
     def _find(self, value: Value) -> float | None:
         op = value.owner
@@ -128,12 +143,12 @@ class _FormWalk:
             self.inputs.add(value)
             return 1.0
         if op.spec in _MOVES:
-            return self.factor(op.operands[0])
+            return self._known[op.operands[0]]
         if op.spec not in (ADD.spec, SUB.spec, MUL.spec):
             return None
         numbers = [self.number(operand) for operand in op.operands]
         secret = [operand for operand, number in zip(op.operands, numbers, strict=True) if number is None]
-        factors = [self.factor(operand) for operand in secret]
+        factors = [self._known[operand] for operand in secret]
         public = [number for number in numbers if number is not None]
         if not factors or None in factors or len(set(factors)) > 1 or (op.spec is MUL.spec and not public):
             return None
@@ -187,13 +202,17 @@ def _matrix(module: Module, argument: Value, source: Value) -> tuple[Array, floa
 def _evaluate(value: Value, source: Value, array: Array, sources: Mapping[str, Any]) -> Array:
     known: dict[Value, Array] = {source: array}
 
-    def of(wanted: Value) -> Array:
-        if wanted not in known:
-            assert isinstance(wanted.owner, Op)
-            known[wanted] = evaluate(wanted.owner, [of(operand) for operand in wanted.owner.operands], sources)[0]
-        return known[wanted]
-
-    return of(value)
+    waiting = [value]
+    while waiting:
+        op = waiting[-1].owner
+        missing = [] if waiting[-1] in known or not isinstance(op, Op) else [v for v in op.operands if v not in known]
+        waiting += missing
+        if not missing:
+            wanted = waiting.pop()
+            if wanted not in known:
+                assert isinstance(wanted.owner, Op)
+                known[wanted] = evaluate(wanted.owner, [known[v] for v in wanted.owner.operands], sources)[0]
+    return known[value]
 
 
 def _element(row: Array) -> Element:

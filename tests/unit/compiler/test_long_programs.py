@@ -95,3 +95,18 @@ def test_additions_before_a_product_compile(length):
     x = np.linspace(-1.0, 1.0, 4)
     (got,) = lw.compile(chain, example=x, ring_degree=2048, insecure=True).simulate(x)
     np.testing.assert_allclose(got, (length + 1) * 0.01 * x, rtol=1e-12)
+
+
+def test_arguments_of_functions_that_clients_check():
+    @lw.program
+    def deep(x: lw.Secret[2]):
+        total = x
+        for _ in range(LONG):
+            total = total + x
+        return np.tanh(total / (LONG + 1))
+
+    data = np.random.default_rng(0).uniform(-1, 1, (40, 2))
+    options = {"insecure": True, "ring_degree": 2048, "bootstrap": "never"}
+    model = lw.compile(deep, calibrate=data, precision_bits=6, **options)
+    (found,) = model.simulate(data[0])
+    assert np.allclose(found, np.tanh(data[0]), atol=0.02)

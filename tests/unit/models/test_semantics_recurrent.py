@@ -100,6 +100,16 @@ def test_a_layer_is_one_loop_whatever_the_length():
     assert counts[0] == counts[1]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_step_is_no_loop(kind):
+    made, weights = layer(kind, num_layers=2, bidirectional=True)
+    x, meaning = normal(1, BATCH, FEATURES), getattr(recurrent, kind)
+    options = {"num_layers": 2, "bidirectional": True}
+    check(lambda x: meaning(x, None, weights, **options), (x,), ours(made(torch.from_numpy(x))), (0,))
+    module = trace(model_of(meaning, (x, None, weights), **options))
+    assert "loop.for" not in [op.name for op in module.walk()]
+
+
 def test_refused():
     _, weights = layer("lstm")
     x = normal(LENGTH, BATCH, FEATURES)

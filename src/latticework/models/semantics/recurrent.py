@@ -168,6 +168,9 @@ def _over_time(
         after = step(w, part, carry)
         return after, after[0]
 
+    if np.shape(x)[0] == 1:  # a cell that a model calls in a loop of its own: straight code is laid out as one
+        end = step(w, [part[0] for part in given], states)
+        return np.expand_dims(end[0], 0), end
     end, output = scan(iterate, states, given)
     return (np.flip(output, 0) if backwards else output), end
 

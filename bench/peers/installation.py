@@ -28,12 +28,14 @@ class Installation:
 
     about  version, compiler and options, as rows name it
     flags  of the compiler, for code that uses it
+    links  libraries that its headers call, beside its own
     """
 
     include: Path
     libraries: Path
     about: str
     flags: tuple[str, ...]
+    links: tuple[str, ...]
 
 
 def installation(prefix: Path) -> Installation:
@@ -55,14 +57,16 @@ def installation(prefix: Path) -> Installation:
     assert config is not None and library is not None
     entries = {m["name"]: m["value"].strip() for m in ENTRY.finditer(config.read_text())}
     is_native = entries.get("OpenFHE_NATIVEOPT") == "ON"
+    has_hexl = HEXL.search(header.read_text()) is not None
     parts = [
         f"{entries.get('OpenFHE_CXX_COMPILER_ID', '?')} {entries.get('OpenFHE_CXX_COMPILER_VERSION', '?')}",
         "for this machine (NATIVEOPT)" if is_native else "NOT for this machine (no NATIVEOPT)",
-        "with HEXL" if HEXL.search(header.read_text()) else "without HEXL",
+        "with HEXL" if has_hexl else "without HEXL",
     ]
     about = f"OpenFHE {entries.get('BASE_OPENFHE_VERSION', '?')}, built by {', '.join(parts)}"
     flags = [flag for flag in shlex.split(entries.get("OpenFHE_CXX_FLAGS", "")) if not flag.startswith("-W")]
-    return Installation(prefix / "include", library.parent, about, tuple(flags))
+    links = ("-lhexl",) if has_hexl else ()
+    return Installation(prefix / "include", library.parent, about, tuple(flags), links)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def compiled(prefix: Path, order: str, folder: Path) -> Native:
     command = [
         *compiler, "-std=c++17", "-O3", *found.flags, *(word for path in headers for word in ("-isystem", str(path))),
         str(SOURCE), "-o", str(program), f"-L{found.libraries}", f"-Wl,-rpath,{found.libraries}", "-Wl,--no-as-needed",
-        "-lOPENFHEpke", "-lOPENFHEbinfhe", "-lOPENFHEcore",
+        "-lOPENFHEpke", "-lOPENFHEbinfhe", "-lOPENFHEcore", *found.links,
     ]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -118,6 +122,6 @@ def compiled(prefix: Path, order: str, folder: Path) -> Native:
         errors = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
         raise UserError(
             f"bench peers: {SOURCE.name} does not compile with {found.about} at {prefix}: "
-            f"{(errors or ['no message'])[0][:300]}"
+            f"{(errors or ['no message'])[0][:300]}; CXX chooses the compiler"
         )
     return Native(found.about, program, order)

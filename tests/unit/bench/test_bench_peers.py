@@ -230,11 +230,12 @@ def prefix(tmp_path):
 def test_an_installation_says_how_it_was_built(prefix):
     found = installation(prefix)
     assert found.about == "OpenFHE 1.5.1, built by Clang 19.1, for this machine (NATIVEOPT), with HEXL"
-    assert found.flags == ("-march=native", "-fopenmp")
+    assert found.flags == ("-march=native", "-fopenmp") and found.links == ("-lhexl",)
     config = prefix / "lib/OpenFHE/OpenFHEConfig.cmake"
     config.write_text(config.read_text().replace('"ON"', '"OFF"'))
     (prefix / "include/openfhe/core/config_core.h").write_text("/* #undef WITH_INTEL_HEXL */\n")
-    assert installation(prefix).about.endswith("NOT for this machine (no NATIVEOPT), without HEXL")
+    plain = installation(prefix)
+    assert plain.about.endswith("NOT for this machine (no NATIVEOPT), without HEXL") and plain.links == ()
 
 
 @pytest.mark.parametrize(

@@ -126,12 +126,12 @@ std::uint64_t prepare(nb::handle path, const std::shared_ptr<const Context>& con
 void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
                    const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products,
                    const std::optional<std::pair<std::size_t, std::size_t>>& recordings, PyPrepared prepared,
-                   bool lifts_late) {
+                   bool lifts_late, std::vector<double> uses) {
   std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
   auto sources = std::make_unique<Sources>(std::move(constants), std::move(products));
   auto [source, product_source] = sources_of(sources.get());
   auto plaintexts = std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source),
-                                                        budget_bytes, std::move(prepared), lifts_late);
+                                                        budget_bytes, std::move(prepared), lifts_late, std::move(uses));
   const RecordingLimits limits =
       recordings ? RecordingLimits{recordings->first, recordings->second} : RecordingLimits{};
   auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts, limits);
@@ -418,11 +418,13 @@ void bind_exec(nb::module_& m) {
       .def("__init__", &init_executor, "context"_a, "plan"_a, "keys"_a, "constants"_a.none() = nb::none(),
            "constant_budget_bytes"_a = std::size_t{1} << 30, "products"_a.none() = nb::none(),
            "recordings"_a.none() = nb::none(), "prepared"_a.none() = nb::none(), "lifts_late"_a = false,
+           "uses"_a = std::vector<double>(),
            "constants(i) gives the slot vector of constant i, or those of an array of plaintexts, one after the other; "
            "encoded ones are cached within the budget. products(i) gives the rows (input, baby, sum) of constant i "
            "that is "
            "a block map, and constants(i, row) what that product is multiplied with. lifts_late: sums of products "
-           "transform the coefficients of plaintexts that are not cached, a few limbs at a time, on a host.")
+           "transform the coefficients of plaintexts that are not cached, a few limbs at a time, on a host. "
+           "uses: of each constant in a run; whole plaintexts of those that have most stay.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
            "on_watch"_a.none() = nb::none(), "on_state"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
            "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "

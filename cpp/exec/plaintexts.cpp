@@ -65,7 +65,7 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::o
   const Rounded made = round_values(std::get<Values>(name), type);
   if (for_sums && lifts_late_) {
     lock.lock();
-    const bool stays = made.is_kept && has_room(plaintext_bytes(type));
+    const bool stays = made.is_kept && could_have_room(plaintext_bytes(type), uses_of(name));
     lock.unlock();
     if (!stays) return unlifted(made.coefficients, type);
   }
@@ -86,7 +86,7 @@ PlaintextProvider::Kept PlaintextProvider::keep(std::uint32_t constant, std::opt
   Rounded made = round_values(std::get<Values>(name), type);
   if (!made.is_kept) return {};
   lock.lock();
-  const bool is_worth_a_try = has_room(plaintext_bytes(type));
+  const bool is_worth_a_try = could_have_room(plaintext_bytes(type), uses_of(name));
   lock.unlock();
   if (is_worth_a_try) {
     std::vector<Plaintext> lifted = lift(made.coefficients, type);
@@ -158,8 +158,12 @@ std::vector<Plaintext> PlaintextProvider::find(const Name& name) {
 std::vector<Plaintext> PlaintextProvider::find_whole(const Name& name) {
   const auto place = whole_.find(name);
   if (place == whole_.end()) return {};
-  recent_.splice(recent_.begin(), recent_, place->second.recency);
-  return place->second.plaintexts;
+  Whole& found = place->second;
+  auto known = by_worth_.extract(found.worth);
+  found.worth.second = ++num_uses_;
+  known.key() = found.worth;
+  by_worth_.insert(std::move(known));
+  return found.plaintexts;
 }
 
 std::size_t PlaintextProvider::plaintext_bytes(const ValueType& type) const {
@@ -168,6 +172,21 @@ std::size_t PlaintextProvider::plaintext_bytes(const ValueType& type) const {
 
 bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
   return prepared_bytes_ + rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes <= budget_bytes_;
+}
+
+bool PlaintextProvider::could_have_room(std::size_t bytes, double uses) const {
+  const std::size_t needed = prepared_bytes_ + rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes;
+  std::size_t free = budget_bytes_;
+  for (auto least = by_worth_.begin(); free < needed && least != by_worth_.end() && least->first.first < uses;
+       ++least) {
+    free += num_bytes(whole_.at(least->second).plaintexts);
+  }
+  return free >= needed;
+}
+
+double PlaintextProvider::uses_of(const Name& name) const noexcept {
+  const std::uint32_t constant = std::get<0>(std::get<Values>(name));
+  return constant < uses_.size() ? uses_[constant] : 1.0;
 }
 
 /// The rounded coefficients of a constant: those that are known, or made anew.
@@ -255,25 +274,28 @@ bool PlaintextProvider::keep_rounded(const Values& values, const ValueType& type
     known_.merge(more);
     rounded_bytes_ += bytes;
   }
-  while (prepared_bytes_ + rounded_bytes_ + whole_bytes_ > budget_bytes_) drop_oldest();
+  while (prepared_bytes_ + rounded_bytes_ + whole_bytes_ > budget_bytes_) drop_least();
   return true;
 }
 
 bool PlaintextProvider::keep_whole(const Name& name, const std::vector<Plaintext>& lifted, bool is_kept) {
   const std::lock_guard lock(mutex_);
   note_held(name, lifted);
-  if (!is_kept || whole_.contains(name) || !has_room(num_bytes(lifted))) return false;
-  recent_.push_front(name);
-  whole_[name] = {lifted, recent_.begin()};
-  whole_bytes_ += num_bytes(lifted);
+  const std::size_t bytes = num_bytes(lifted);
+  const Worth worth{uses_of(name), ++num_uses_};
+  if (!is_kept || whole_.contains(name) || !could_have_room(bytes, worth.first)) return false;
+  while (!has_room(bytes)) drop_least();
+  by_worth_.emplace(worth, name);
+  whole_[name] = {lifted, worth};
+  whole_bytes_ += bytes;
   return true;
 }
 
-void PlaintextProvider::drop_oldest() {
-  const auto oldest = whole_.find(recent_.back());
-  whole_bytes_ -= num_bytes(oldest->second.plaintexts);
-  recent_.pop_back();
-  whole_.erase(oldest);
+void PlaintextProvider::drop_least() {
+  const auto least = whole_.find(by_worth_.begin()->second);
+  whole_bytes_ -= num_bytes(least->second.plaintexts);
+  by_worth_.erase(by_worth_.begin());
+  whole_.erase(least);
 }
 
 std::vector<Plaintext> PlaintextProvider::HeldConstant::all() const {

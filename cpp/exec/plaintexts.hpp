@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <future>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,20 +39,21 @@ using ProductSource = std::function<std::vector<MapProduct>(std::uint32_t consta
 using Coefficients = std::vector<std::shared_ptr<const Integers>>;
 
 /// Encodes constants when they are first needed, and keeps within a byte budget what spares that: first of all their
-/// rounded coefficients, equal ones once, in memory of the device, and with the rest of it whole plaintexts, those most
-/// recently used. One that somebody holds is not made again, kept or not: members of a batch hold the same ones at the
-/// same time. Nor is one that somebody makes: others wait for it. So whatever runs there are, each plaintext is in
-/// memory once, apart from those that runs lift for themselves. What was prepared is not made at all. Safe to share
-/// between threads.
+/// rounded coefficients, equal ones once, in memory of the device, and with the rest of it whole plaintexts, of the
+/// constants that a run uses most often, and of those the most recently used. One that somebody holds is not made
+/// again, kept or not: members of a batch hold the same ones at the same time. Nor is one that somebody makes: others
+/// wait for it. So whatever runs there are, each plaintext is in memory once, apart from those that runs lift for
+/// themselves. What was prepared is not made at all. Safe to share between threads.
 ///
 /// For sums of products it hands out coefficients where whole plaintexts do not stay, if it may (`lifts_late`): those
 /// transform a few limbs at a time, so that whole ones of all terms are never in memory, nor go there and back. Runs at
 /// the same time then transform each for itself.
 class PlaintextProvider {
  public:
+  /// uses: of each constant in a run; one where it does not say.
   PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
                     std::size_t budget_bytes, std::shared_ptr<const PreparedConstants> prepared = nullptr,
-                    bool lifts_late = false)
+                    bool lifts_late = false, std::vector<double> uses = {})
       : context_(std::move(context)),
         scheme_(make_scheme(*context_)),
         source_(std::move(source)),
@@ -61,7 +61,8 @@ class PlaintextProvider {
         budget_bytes_(budget_bytes),
         lifts_late_(lifts_late && context_->ring().backend().form().is_on_host()),
         prepared_(std::move(prepared)),
-        prepared_bytes_(prepared_ == nullptr ? 0 : prepared_->num_bytes()) {}
+        prepared_bytes_(prepared_ == nullptr ? 0 : prepared_->num_bytes()),
+        uses_(std::move(uses)) {}
 
   /// Gets the plaintexts of a constant, as many as `type` counts; those of one product of a block map, if it is given.
   /// for_sums: they may be coefficients.
@@ -101,9 +102,11 @@ class PlaintextProvider {
   using Values = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, double>;
   /// The key of cached plaintexts: the coefficients' key, track and level, basis, and whether BFV adds them.
   using Name = std::tuple<Values, std::uint32_t, std::uint32_t, Basis, bool>;
+  /// Uses in a run, and when the last was, by the count of all: the least goes first.
+  using Worth = std::pair<double, std::uint64_t>;
   struct Whole {
     std::vector<Plaintext> plaintexts;
-    std::list<Name>::iterator recency;
+    Worth worth;
   };
   struct Rounded {
     Coefficients coefficients;
@@ -131,6 +134,9 @@ class PlaintextProvider {
   std::vector<Plaintext> find_whole(const Name& name);
   std::size_t plaintext_bytes(const ValueType& type) const;
   bool has_room(std::size_t bytes) const noexcept;
+  /// Whether there is room for a whole plaintext, or others that a run uses less often can make way for it.
+  bool could_have_room(std::size_t bytes, double uses) const;
+  double uses_of(const Name& name) const noexcept;
 
   std::vector<Plaintext> unlifted(const Coefficients& coefficients, const ValueType& type) const;
   Rounded round_values(const Values& values, const ValueType& type);
@@ -141,7 +147,7 @@ class PlaintextProvider {
   bool keep_rounded(const Values& values, const ValueType& type, const std::vector<Hash>& hashes, Coefficients& made);
   /// Keeps whole plaintexts where there is room, if their coefficients are. Returns whether they stay.
   bool keep_whole(const Name& name, const std::vector<Plaintext>& lifted, bool is_kept);
-  void drop_oldest();
+  void drop_least();
   void note_held(const Name& name, const std::vector<Plaintext>& lifted);
 
   std::shared_ptr<const Context> context_;
@@ -152,11 +158,13 @@ class PlaintextProvider {
   bool lifts_late_;
   std::shared_ptr<const PreparedConstants> prepared_;
   std::size_t prepared_bytes_;  // of the budget
+  std::vector<double> uses_;
   mutable std::mutex mutex_;
   std::map<Values, Coefficients> rounded_;
   std::map<Hash, std::shared_ptr<const Integers>> known_;  // all of them, by content
   std::map<Name, Whole> whole_;
-  std::list<Name> recent_;  // most recently used first, of those
+  std::map<Worth, Name> by_worth_;  // those
+  std::uint64_t num_uses_ = 0;
   std::size_t rounded_bytes_ = 0, whole_bytes_ = 0, foreseen_bytes_ = 0;
   std::map<Name, HeldConstant> held_;
   std::map<Values, std::vector<std::weak_ptr<const Integers>>> held_rounded_;  // not kept, but in use

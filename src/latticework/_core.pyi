@@ -1136,6 +1136,7 @@ class Executor:
         recordings: tuple[int, int] | None = None,
         prepared: PreparedConstants | None = None,
         lifts_late: bool = False,
+        uses: Sequence[float] = ...,
     ) -> None: ...
     def run(
         self,

@@ -1,13 +1,16 @@
 """Plaintexts of sums that are transformed where they are used: the same bytes, within any budget, in less memory."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 
 import latticework as lw
 from latticework.plan.analysis import memory_plan
+from latticework.plan.analysis.kept_constants import all_bytes, encodings
 from latticework.plan.analysis.memory_plan import MemoryPlanner
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.runtime.server import constant_sources, shares
 
@@ -88,3 +91,21 @@ def test_the_smallest_budget_is_that_of_coefficients(case, monkeypatch):
     monkeypatch.setattr(memory_plan, "lifts_late", lambda _runs, **_: False)
     before, both = (MemoryPlanner(plan, model, runs=runs).values(0) for runs in (1, 2))
     assert one < before < two == both
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_plaintexts_that_a_run_uses_most_stay(case, monkeypatch, late):
+    """They take the place of others, which came first; of those that are used as often, the first stay."""
+    plan = case[0].plan
+    known = encodings(plan, TripCounts(plan), CostModel.load())
+    rounded, first, small = all_bytes(known)[0], known[0], min(known, key=lambda one: one.whole_bytes)
+    wanted = serve(case, monkeypatch, 10**9, late=False)(case[2]).to_bytes()
+    kept = []
+    for most in (first, small):
+        uses = [3.0 if number in most.constants else 1.0 for number in range(len(plan.constants))]
+        with monkeypatch.context() as patch:
+            patch.setattr(shares, "Shares", partial(shares.Shares, uses=tuple(uses)))
+            server = serve(case, patch, rounded + first.whole_bytes, late=late)
+        assert [server(case[2]).to_bytes() for _ in range(2)] == [wanted] * 2
+        kept.append(server.memory_use.constants)
+    assert kept == [rounded + first.whole_bytes, rounded + small.whole_bytes]

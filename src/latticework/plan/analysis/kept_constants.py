@@ -1,7 +1,7 @@
 """Encoded constants under a budget: kept whole, kept as rounded coefficients, or made anew for every use.
 
 What the core's provider keeps once it has seen every constant: first of all rounded coefficients, equal ones once, in
-the order of first uses as far as they fit; then whole plaintexts of those, in the same order.
+the order of first uses as far as they fit; then whole plaintexts of those, what a run uses most often first.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def keep_constants(encodings: Sequence[Encoding], budget_bytes: int) -> KeptCons
             free_bytes -= rounded[one.identity] * one.rounded_bytes
     coefficients, seconds = budget_bytes - free_bytes, 0.0
     whole = lifted = anew = 0
-    for one in encodings:
+    for one in sorted(encodings, key=lambda one: -one.uses):
         known = rounded[one.identity]
         num_whole = min(known, free_bytes // one.whole_bytes)
         free_bytes -= num_whole * one.whole_bytes
@@ -96,6 +96,13 @@ def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
     """(bytes of all rounded coefficients, of all plaintexts)."""
     coefficients = {one.identity: one.pieces * one.rounded_bytes for one in encodings}
     return sum(coefficients.values()), sum(one.pieces * one.whole_bytes for one in encodings)
+
+
+def often_used_bytes(encodings: Sequence[Encoding], most: int) -> list[int]:
+    """Return the bytes of all plaintexts that a run uses as often as some do, and of all that it uses more often: for
+    the `most` largest such counts above one."""
+    counts = sorted({one.uses for one in encodings if one.uses > 1}, reverse=True)[:most]
+    return [sum(one.pieces * one.whole_bytes for one in encodings if one.uses >= count) for count in counts]
 
 
 def uses_of_constants(plan: Plan, trip_counts: TripCounts, model: CostModel) -> list[float]:

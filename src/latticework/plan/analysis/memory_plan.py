@@ -12,7 +12,14 @@ from typing import NoReturn
 from latticework.errors import BudgetError
 from latticework.errors.shown import size
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.analysis.kept_constants import Encoding, KeptConstants, all_bytes, encodings, keep_constants
+from latticework.plan.analysis.kept_constants import (
+    Encoding,
+    KeptConstants,
+    all_bytes,
+    encodings,
+    keep_constants,
+    often_used_bytes,
+)
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes
 from latticework.plan.analysis.step_prices import StepPrices
@@ -330,7 +337,8 @@ class MemoryPlanner:
     def amounts(self) -> Iterator[int]:
         """Budgets for constants that are worth a try."""
         yield from sorted({int(share * self.rounded) for share in SHARES})
-        yield from sorted({self.rounded + int(share * self.whole) for share in SHARES[1:]})
+        wholes = {int(share * self.whole) for share in SHARES[1:]} | set(often_used_bytes(self.encodings, len(SHARES)))
+        yield from sorted({self.rounded + whole for whole in wholes})
 
     def keys(
         self,

@@ -65,6 +65,7 @@ class Engine:
             recordings=self._shares.recordings,
             prepared=self._open_prepared(),
             lifts_late=self._shares.lifts_late,
+            uses=self._shares.uses,
         )
 
     def _open_prepared(self) -> _core.PreparedConstants | None:

@@ -54,8 +54,13 @@ def compile_plan(files: Folders) -> None:
     if files.client_file.exists():
         return
     network = minilm.layers()
-    embeddings = minilm_search.corpus_embeddings(network, minilm_search.corpus_sentences())
-    np.save(files.corpus, embeddings)
+    if not files.corpus.exists():
+        print(f"PyTorch embeds {minilm_search.CORPUS} sentences", flush=True)
+        partial = files.corpus.with_name("partial.npy")  # whole, or not there by its name
+        np.save(partial, minilm_search.corpus_embeddings(network, minilm_search.corpus_sentences()))
+        partial.replace(files.corpus)
+    embeddings = np.load(files.corpus)
+    print("compiling six layers, which takes minutes", flush=True)
     model = minilm_search.compiled(network, embeddings)
     model.save(files.plan)
     model.client().save(files.client_file)
@@ -136,7 +141,10 @@ def main() -> None:
     for name, step in steps.items():
         if asked.only in (None, name):
             is_compiling = name == "compile" and not files.client_file.exists()
-            step()
+            try:
+                step()
+            except KeyboardInterrupt:
+                sys.exit(f"stopped in {name}: the same command goes on from there")
             if is_compiling and asked.only is None:  # more than a gigabyte stays with the process: go on in a fresh one
                 os.execv(sys.executable, [sys.executable, "-m", "examples.minilm_search", *sys.argv[1:]])
 

@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.stage_results import Vectors
-from latticework.frontend.calibration.calibration_data import Sample, affordable_samples, choose_evenly, telling_samples
+from latticework.frontend.calibration.calibration_data import (
+    Sample,
+    affordable_samples,
+    choose_evenly,
+    has_large_arrays,
+    telling_samples,
+)
 from latticework.ir import Module, Value, interpret
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
@@ -98,7 +104,7 @@ class _Runs:
         """Simulate these samples, given with their outputs, from now on."""
         self.samples = [sample for sample, _ in chosen]
         self.exact = [np.stack(runs) for runs in zip(*(outputs for _, outputs in chosen), strict=True)]
-        seen = list(map_in_order(self.tensors, self.samples))
+        seen = list(map_in_order(self.tensors, self.samples, is_worth_it=has_large_arrays(self.vectors.placed)))
         self.exact_tensors = {p: [np.stack(runs) for runs in zip(*(s[p] for s in seen), strict=True)] for p in seen[0]}
 
     def settle(self, plan: Plan) -> None:

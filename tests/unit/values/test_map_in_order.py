@@ -16,7 +16,9 @@ from latticework.values.map_in_order import THREADS, map_in_order
 
 @pytest.fixture(autouse=True)
 def cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cores, and threads for runs of small programs too."""
     monkeypatch.setattr(module, "count_cores", lambda: 2)
+    monkeypatch.setattr("latticework.frontend.calibration.calibration_data.LARGE_ARRAY", 0)
 
 
 def test_results_come_in_the_order_of_items() -> None:

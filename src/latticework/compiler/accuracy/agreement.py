@@ -189,6 +189,7 @@ class _Search:
         self.free = [n for n, use in enumerate(self.uses) if use.given_degree is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
         program = ReplaceableProgram(module, self.uses)
+        self.is_large = program.is_large
         self.tried = program.runs(space_out(samples, TRIED_SAMPLES))
         runs = program.runs(spaced)
         self.validation = [HeldBackSample(run, len(goal.rows_reaching(run.exact, run.exact))) for run in runs]
@@ -297,7 +298,7 @@ class _Search:
             is_finite = all(np.isfinite(output).all() for output in outputs)
             return held.rows - int(np.sum(same)) if is_finite else held.rows
 
-        yield from enumerate(map_in_order(missing, samples))
+        yield from enumerate(map_in_order(missing, samples, is_worth_it=self.is_large))
 
     def _raise_classes(self, most: float) -> list[list[int]]:
         """Classes from the lowest on, one function raised a step, until none gives anything or all cost `most`."""
@@ -336,7 +337,7 @@ class _Search:
                     off = np.max(self.goal.off(run.exact, run.outputs(alone, stay=True)), initial=0.0)
                     return min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2
 
-            squares = list(map_in_order(square, self.tried))
+            squares = list(map_in_order(square, self.tried, is_worth_it=self.is_large))
             self._moves[key] = sqrt(sum(squares) / len(squares))
         return self._moves[key]
 

@@ -63,6 +63,7 @@ class Effects:
     def __init__(self, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample]) -> None:
         self.module, self.uses, self.all_samples = module, uses, samples
         self.runs = PerturbedRuns(module, uses)
+        self.is_large = self.runs.is_large
         work = sum(self.runs.following)
         count = min(_count_pool(module, len(uses)), max(LEAST_RUN, MOST_SOUGHT // max(work, 1)))
         pool = space_out(samples, affordable_samples(module, samples[0], count))
@@ -86,8 +87,8 @@ class Effects:
             moved = [self.runs.perturb(runs, self._alone(number), PATTERNS[:1])[0] for runs in exact]
             return np.asarray(np.concatenate(moved)[:, :outputs])
 
-        uses = range(len(self.uses))
-        changes = np.nan_to_num(list(map_in_order(move_alone, uses)), nan=np.inf)  # (uses, samples, outputs)
+        moved_each = map_in_order(move_alone, range(len(self.uses)), is_worth_it=self.is_large)
+        changes = np.nan_to_num(list(moved_each), nan=np.inf)  # (uses, samples, outputs)
         candidates: set[int] = set()
         for each in changes:
             for change in each.T:
@@ -111,7 +112,9 @@ class Effects:
 
     def _changes(self, amplitudes: Sequence[float]) -> FloatArray:
         """The same of every sample: (samples, outputs and arguments)."""
-        parts = map_in_order(lambda runs: np.max(self.runs.perturb(runs, amplitudes), axis=0), self.exact)
+        parts = map_in_order(
+            lambda runs: np.max(self.runs.perturb(runs, amplitudes), axis=0), self.exact, is_worth_it=self.is_large
+        )
         return np.asarray(np.nan_to_num(np.concatenate(list(parts)), nan=np.inf))
 
     def _alone(self, number: int) -> list[float]:
@@ -126,7 +129,7 @@ class Effects:
         """
         seen, expected = [], []
         alone = [self._alone(number) for number in range(len(self.uses))]
-        for number, moved in enumerate(map_in_order(self._changes, alone)):
+        for number, moved in enumerate(map_in_order(self._changes, alone, is_worth_it=self.is_large)):
             changes = moved / alone[number][number]
             most, least = np.max(changes, axis=0), np.min(changes, axis=0)
             seen.append(most)
@@ -147,7 +150,7 @@ class Effects:
                 return nothing
             return distances(interpret(self.module, sample), interpret(approximated, sample))
 
-        most = np.max(list(map_in_order(shift, chosen)), axis=0, initial=0.0)
+        most = np.max(list(map_in_order(shift, chosen, is_worth_it=self.is_large)), axis=0, initial=0.0)
         return np.asarray(np.nan_to_num(most, nan=np.inf))
 
     def _has_in_gap(self, sample: Sample) -> bool:

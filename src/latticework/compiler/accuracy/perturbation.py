@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from latticework.compiler.accuracy.function_uses import FunctionUse
 from latticework.compiler.accuracy.replaced_runs import KEPT_ELEMENTS, ReplaceableProgram
-from latticework.frontend.calibration.calibration_data import Sample
+from latticework.frontend.calibration.calibration_data import Sample, has_large_arrays
 from latticework.functions.approximation.chebyshev import to_unit
 from latticework.ir import Module, Op, Value, interpret
 from latticework.ir.core import walk_regions
@@ -89,10 +89,11 @@ class PerturbedRuns:
     stacked  semantics of operations on runs side by side
     inside   numbers of the functions that an operation outside of loops is, or holds
     size     numbers of a run
+    is_large  whether runs at the same time take less than one after the other
     """
 
     def __init__(self, module: Module, uses: Sequence[FunctionUse]) -> None:
-        self.module, self.uses = module, uses
+        self.module, self.uses, self.is_large = module, uses, has_large_arrays(module)
         self.program = ReplaceableProgram(module, uses)
         self.stacked = {op: _semantics(op) for op in module.walk() if _is_stacked(op)}
         ops = module.body.ops
@@ -119,10 +120,10 @@ class PerturbedRuns:
             else:
                 groups.append([sample])
         keeps = len(samples) * self.program.size <= KEPT_ELEMENTS
-        return list(map_in_order(lambda group: self._exact(group, keeps), groups))
+        return list(map_in_order(lambda group: self._exact(group, keeps), groups, is_worth_it=self.is_large))
 
     def _exact(self, samples: Sequence[Sample], keeps: bool) -> ExactRuns:
-        found = map_in_order(lambda sample: self._run_exactly(sample, keeps), samples)
+        found = map_in_order(lambda sample: self._run_exactly(sample, keeps), samples, is_worth_it=self.is_large)
         outputs, arguments, arrays, evaluated = zip(*found, strict=True)
         return ExactRuns(
             samples,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse
-from latticework.frontend.calibration.calibration_data import Sample
+from latticework.frontend.calibration.calibration_data import Sample, has_large_arrays
 from latticework.ir import Module, Op, Value, interpret
 from latticework.ir.core import walk_regions
 from latticework.ir.dialects.tensor_dialect import TensorType
@@ -31,10 +31,11 @@ class ReplaceableProgram:
     after  of each function, operations outside of loops whose results may change
     kept   outputs, and secret values that one of these reads and that do not change with its function
     size   numbers that a run keeps
+    is_large  whether runs at the same time take less than one after the other
     """
 
     def __init__(self, module: Module, uses: Sequence[FunctionUse]) -> None:
-        self.module, self.uses = module, uses
+        self.module, self.uses, self.is_large = module, uses, has_large_arrays(module)
         self.after = dependents(module, [use.op for use in uses])
         self.kept = {value for value in module.body.terminator.operands if value.is_secret}
         outer = set(module.body.ops)
@@ -50,7 +51,10 @@ class ReplaceableProgram:
         kept = min(len(samples), self._left // max(self.size, 1))
         self._left -= kept * self.size
         numbered = enumerate(samples)
-        return list(map_in_order(lambda each: ReplacedRun(self, each[1], keeps=each[0] < kept), numbered))
+        run = map_in_order(
+            lambda each: ReplacedRun(self, each[1], keeps=each[0] < kept), numbered, is_worth_it=self.is_large
+        )
+        return list(run)
 
 
 class ReplacedRun:

@@ -83,10 +83,11 @@ def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Abstrac
 
 
 def _halves(module: Module, runs: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]]]:
-    """Runs for two threads, where there are two cores and all take the same steps."""
+    """Runs for two threads, where there are two cores and all take the same steps; iterations of loops are short."""
     integers = [name for name, value in zip(module.input_names, module.inputs, strict=True) if value.type is INDEX]
     alike = all(run[name] == runs[0][name] for name in integers for run in runs)
-    middle = len(runs) // 2 if alike and count_cores() > 1 else 0
+    may = alike and count_cores() > 1 and not any(op.regions for op in module.body.ops)
+    middle = len(runs) // 2 if may else 0
     return [runs[:middle], runs[middle:]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from latticework.errors import RangeError, ShapeError
 from latticework.errors.remedies import CALIBRATE_APART
 from latticework.errors.rounded_numbers import outside
-from latticework.frontend.calibration.calibration_data import affordable_samples
+from latticework.frontend.calibration.calibration_data import affordable_samples, has_large_arrays
 from latticework.frontend.calibration.direct import is_direct
 from latticework.frontend.programs.batching import batch_of, row_axes
 from latticework.frontend.recording.tracing import user_line
@@ -157,7 +158,8 @@ def _run(
             facts.add(held.array, keep, number, rows.get(held.value))
 
     chosen = list(_space_out(samples, max_samples))
-    runs = map_in_order(lambda numbered: _run_sample(module, *numbered, activations), chosen)
+    run, is_worth_it = partial(_run_sample, module, activations), has_large_arrays(module)
+    runs = map_in_order(run, chosen, is_worth_it=is_worth_it)
     for (number, _), held_by_values in zip(chosen, runs, strict=True):
         for held in held_by_values:
             take_note(number, held)
@@ -177,9 +179,10 @@ class _NotFinite(Exception):
     """A value of a run is not finite."""
 
 
-def _run_sample(module: Module, number: int, sample: Sample, activations: Collection[Value]) -> list[_Held]:
+def _run_sample(module: Module, activations: Collection[Value], numbered: tuple[int, Sample]) -> list[_Held]:
     """Run the module on one sample, until a value is not finite."""
     found: list[_Held] = []
+    number, sample = numbered
 
     def note(value: Value, array: npt.NDArray[Any]) -> None:
         if isinstance(value.type, TensorType):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -38,6 +39,7 @@ KEPT_OUTPUTS = 1 << 23  # elements of the outputs of all samples, beyond which n
 MOST_SAMPLES = 4096  # that any module is run on
 REPEATED_VALUES = 1 << 18  # that loops may compute again, over all samples that are run
 LEAST_SAMPLES = 8
+LARGE_ARRAY = 1 << 12  # elements of a value, on average, from which on NumPy computes longer than Python between them
 SMALLEST = 1e-280  # that the largest number of an input may be
 
 
@@ -155,6 +157,12 @@ def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> 
     return max(1, min(most, max(LEAST_SAMPLES, REPEATED_VALUES // max(repeated, 1))))
 
 
+def has_large_arrays(module: Module) -> bool:
+    """Whether two runs of a module at the same time take less than one after the other."""
+    values = [v for op in module.walk() for v in op.results if v.is_secret and isinstance(v.type, TensorType)]
+    return sum(prod(shape_of(v)) for v in values) >= LARGE_ARRAY * max(len(values), 1)
+
+
 def choose_evenly(total: int, count: int) -> list[int]:
     """`count` numbers below `total`, evenly spaced; all of them where there are no more."""
     return [int(i) for i in np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))]
@@ -183,7 +191,9 @@ class SampleSizes:
         if self._asked is None or self._asked[0] is not module or self._asked[1] is not samples:
             self._asked, self._columns, self._rows = (module, samples), {}, {}
         missing = [number for number in numbers if number not in self._rows]
-        found = map_in_order(lambda number: _sizes(module, samples[number]), missing)
+        found = map_in_order(
+            lambda number: _sizes(module, samples[number]), missing, is_worth_it=has_large_arrays(module)
+        )
         for number, (outputs, largest) in zip(missing, found, strict=True):
             if self._keeps_outputs(module, samples):
                 self._outputs[number] = outputs
@@ -195,7 +205,8 @@ class SampleSizes:
     def outputs(self, module: Module, samples: Sequence[Sample], numbers: Sequence[int]) -> list[list[Any]]:
         """The outputs of the runs of these samples."""
         if not self._keeps_outputs(module, samples):
-            return list(map_in_order(lambda number: interpret(module, samples[number]), numbers))
+            run, is_worth_it = partial(interpret, module), has_large_arrays(module)
+            return list(map_in_order(run, [samples[number] for number in numbers], is_worth_it=is_worth_it))
         self.run(module, samples, [n for n in numbers if n not in self._outputs])  # what is asked for next, of the same
         return [self._outputs[number] for number in numbers]
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from latticework.errors import RangeError
 from latticework.errors.rounded_numbers import outside
-from latticework.frontend.calibration.calibration_data import Sample
+from latticework.frontend.calibration.calibration_data import Sample, has_large_arrays
 from latticework.frontend.calibration.seen_logits import MOST_SQUARINGS, SeenLogits, logits_of
 from latticework.functions.approximation.channel_samples import MARGIN
 from latticework.functions.approximation.chebyshev import Interval
@@ -182,7 +182,7 @@ def _methods(
 
     if not assumed:
         with np.errstate(over="ignore", invalid="ignore"):
-            for shown in map_in_order(logits, samples):
+            for shown in map_in_order(logits, samples, is_worth_it=has_large_arrays(module)):
                 for op, each in shown:
                     seen[op].add(each)
     return {op: _choose(op, seen[op], assumed, _counts(module, op), margin) for op in found}

@@ -25,7 +25,7 @@ __all__ = ["Diagonal", "LinearMap", "MapPart", "num_diagonals"]
 
 T = TypeVar("T")
 
-LARGE = 1 << 12  # slots of diagonals that are worth a thread of their own
+LARGE = 1 << 22  # numbers in diagonals that are worth threads of their own
 TOGETHER = 32  # diagonals whose products are added up in one pass: so many stay in the cache
 
 
@@ -134,8 +134,9 @@ class LinearMap(HashedOnce):
         finite = in_core and bool(np.isfinite(x).all())
         alike = groupby(self.diagonals, key=lambda d: d.out)
         groups = [some for _, diagonals in alike for some in group_items(diagonals, TOGETHER)]
+        is_large = len(self.diagonals) * self.slots >= LARGE
         made = map_in_order(
-            lambda some: [d.values.evaluate(sources) for d in some], groups, is_worth_it=self.slots >= LARGE
+            lambda some: [d.values.evaluate(sources) for d in some], groups, is_worth_it=is_large
         )  # while products are added up
         for some, weights in zip(groups, made, strict=True):
             steps, added = [d.steps % self.slots for d in some], sums[some[0].out]

@@ -175,6 +175,7 @@ bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
 }
 
 bool PlaintextProvider::could_have_room(std::size_t bytes, double uses) const {
+  if (uses <= 0) return false;
   const std::size_t needed = prepared_bytes_ + rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes;
   std::size_t free = budget_bytes_;
   for (auto least = by_worth_.begin(); free < needed && least != by_worth_.end() && least->first.first < uses;

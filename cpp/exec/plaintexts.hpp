@@ -50,7 +50,7 @@ using Coefficients = std::vector<std::shared_ptr<const Integers>>;
 /// the same time then transform each for itself.
 class PlaintextProvider {
  public:
-  /// uses: of each constant in a run; one where it does not say.
+  /// uses: of each constant in a run; one where it does not say, and of 0 no whole plaintext stays.
   PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
                     std::size_t budget_bytes, std::shared_ptr<const PreparedConstants> prepared = nullptr,
                     bool lifts_late = false, std::vector<double> uses = {})

@@ -1,6 +1,7 @@
 """Plaintexts of sums that are transformed where they are used: the same bytes, within any budget, in less memory."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import latticework as lw
 from latticework.plan.analysis import memory_plan
-from latticework.plan.analysis.kept_constants import all_bytes, encodings
+from latticework.plan.analysis.kept_constants import all_bytes, encodings, least_uses_kept, uses_of_constants
 from latticework.plan.analysis.memory_plan import MemoryPlanner
 from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
@@ -95,17 +96,31 @@ def test_the_smallest_budget_is_that_of_coefficients(case, monkeypatch):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_plaintexts_that_a_run_uses_most_stay(case, monkeypatch, late):
-    """They take the place of others, which came first; of those that are used as often, the first stay."""
+    """They take the place of others, which came first; of those that are used as often, the first stay, and none of
+    those that count as unused."""
     plan = case[0].plan
     known = encodings(plan, TripCounts(plan), CostModel.load())
     rounded, first, small = all_bytes(known)[0], known[0], min(known, key=lambda one: one.whole_bytes)
     wanted = serve(case, monkeypatch, 10**9, late=False)(case[2]).to_bytes()
     kept = []
-    for most in (first, small):
-        uses = [3.0 if number in most.constants else 1.0 for number in range(len(plan.constants))]
+    for most, others in ((first, 1.0), (small, 1.0), (small, 0.0), (None, 0.0)):
+        uses = [3.0 if most and number in most.constants else others for number in range(len(plan.constants))]
         with monkeypatch.context() as patch:
             patch.setattr(shares, "Shares", partial(shares.Shares, uses=tuple(uses)))
             server = serve(case, patch, rounded + first.whole_bytes, late=late)
         assert [server(case[2]).to_bytes() for _ in range(2)] == [wanted] * 2
         kept.append(server.memory_use.constants)
-    assert kept == [rounded + first.whole_bytes, rounded + small.whole_bytes]
+    assert kept == [rounded + first.whole_bytes, *[rounded + small.whole_bytes] * 2, rounded]
+
+
+def test_constants_for_which_no_room_is_left_count_as_unused(case):
+    plan = case[0].plan
+    known = encodings(plan, TripCounts(plan), CostModel.load())
+    rounded, whole = all_bytes(known)
+    often = [replace(one, uses=(7, 7, 3, *[1] * len(known))[place]) for place, one in enumerate(known)]
+    sevens, threes = (sum(one.whole_bytes for one in often[:count]) for count in (2, 3))
+    budgets = (0, rounded, rounded + sevens, rounded + sevens + 1, rounded + threes, rounded + threes + 1)
+    assert [least_uses_kept(often, budget) for budget in budgets] == [7, 7, 7, 3, 3, 0]
+    assert least_uses_kept(often, rounded + whole) == least_uses_kept(known, 0) == 0
+    counted = uses_of_constants(plan, often, 3)
+    assert [counted[one.constants[0]] for one in often] == [7, 7, 3, *[0] * (len(often) - 3)]

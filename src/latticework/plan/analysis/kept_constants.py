@@ -98,19 +98,30 @@ def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
     return sum(coefficients.values()), sum(one.pieces * one.whole_bytes for one in encodings)
 
 
-def often_used_bytes(encodings: Sequence[Encoding], most: int) -> list[int]:
-    """Return the bytes of all plaintexts that a run uses as often as some do, and of all that it uses more often: for
-    the `most` largest such counts above one."""
+def often_used_bytes(encodings: Sequence[Encoding], most: int) -> list[tuple[int, int]]:
+    """Return uses in a run that plaintexts have, the `most` largest such numbers above one, each with the bytes of all
+    plaintexts that have as many or more."""
     counts = sorted({one.uses for one in encodings if one.uses > 1}, reverse=True)[:most]
-    return [sum(one.pieces * one.whole_bytes for one in encodings if one.uses >= count) for count in counts]
+    return [(count, sum(one.pieces * one.whole_bytes for one in encodings if one.uses >= count)) for count in counts]
 
 
-def uses_of_constants(plan: Plan, trip_counts: TripCounts, model: CostModel) -> list[float]:
-    """Return how often a run encodes with each constant, by its number: what keeping it whole spares, by its bytes."""
+def least_uses_kept(encodings: Sequence[Encoding], budget_bytes: int) -> int:
+    """Return how often a run uses the plaintexts that are kept whole, at least."""
+    counts = often_used_bytes(encodings, len(encodings))
+    free_bytes = budget_bytes - all_bytes(encodings)[0]
+    full = [count for count, whole in counts if whole >= free_bytes]
+    return full[0] if full else 0
+
+
+def uses_of_constants(plan: Plan, encodings: Sequence[Encoding], least: int = 0) -> list[float]:
+    """Return how often a run encodes with each constant, by its number: what keeping it whole spares, by its bytes.
+
+    least  uses, below which it counts as none
+    """
     uses = [0.0] * len(plan.constants)
-    for one in encodings(plan, trip_counts, model):
+    for one in encodings:
         for number in one.constants:
-            uses[number] = max(uses[number], float(one.uses))
+            uses[number] = max(uses[number], float(one.uses) if one.uses >= least else 0.0)
     return uses
 
 

@@ -337,7 +337,8 @@ class MemoryPlanner:
     def amounts(self) -> Iterator[int]:
         """Budgets for constants that are worth a try."""
         yield from sorted({int(share * self.rounded) for share in SHARES})
-        wholes = {int(share * self.whole) for share in SHARES[1:]} | set(often_used_bytes(self.encodings, len(SHARES)))
+        often = {whole for _, whole in often_used_bytes(self.encodings, len(SHARES))}
+        wholes = often | {int(share * self.whole) for share in SHARES[1:]}
         yield from sorted({self.rounded + whole for whole in wholes})
 
     def keys(

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from latticework.errors import UserError
-from latticework.plan.analysis.kept_constants import uses_of_constants
+from latticework.plan.analysis.kept_constants import encodings, uses_of_constants
 from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.files.code_file import encode_code
@@ -46,7 +46,7 @@ def prepare_constants(plan: Plan, path: str | Path, *, threads: int = 0) -> int:
         plan_id(plan),
         build_of_core(),
         WORKING_BYTES,
-        uses_of_constants(plan, TripCounts(plan), CostModel.load()),
+        uses_of_constants(plan, encodings(plan, TripCounts(plan), CostModel.load())),
         machine_bytes(),
     )
 

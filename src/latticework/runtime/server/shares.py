@@ -13,7 +13,7 @@ from typing import Protocol
 from latticework.errors import BudgetError
 from latticework.errors.shown import size
 from latticework.lazy_dataclass import dataclass
-from latticework.plan.analysis.kept_constants import all_bytes, encodings, uses_of_constants
+from latticework.plan.analysis.kept_constants import all_bytes, encodings, least_uses_kept, uses_of_constants
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.memory_plan import (
     ValueMemory,
@@ -57,7 +57,7 @@ class Shares:
     runs        whose values there is room for at the same time; None: no budget for all was given
     recordings  bytes that the recording of a run may hold, and how many there may be; None: no bounds
     lifts_late  whether sums of products transform coefficients as they go, for which `runs` is right
-    uses        of each constant in a run; (): nobody looked, as there is room for all
+    uses        of each constant in a run, 0 where no room is left for it whole; (): nobody looked, as there is room
     """
 
     constants: int
@@ -105,7 +105,7 @@ def shares_of_files(
     if most is None and made.keys.budget_bytes >= whole:
         room = made.runs_beside(whole)
         return _of_runs(plan, constants, runs, room, made.left_beside(whole), records=records)
-    return Shares(constants, made.key_bytes, made.most_runs, lifts_late=lifts_late(runs), uses=_uses(plan))
+    return Shares(constants, made.key_bytes, made.most_runs, lifts_late=lifts_late(runs), uses=_uses(plan, constants))
 
 
 def shares_of_memory(
@@ -187,10 +187,11 @@ def _telling(there: Left | None, *, unasked: bool) -> Iterator[None]:
 
 def _of_runs(plan: Plan, constants: int, asked: int, most: int, left: int, *, records: bool) -> Shares:
     if not records:
-        return Shares(constants, None, most, lifts_late=lifts_late(asked), uses=_uses(plan))
+        return Shares(constants, None, most, lifts_late=lifts_late(asked), uses=_uses(plan, constants))
     runs, each = recorded_runs(plan, asked, most, left)
-    return Shares(constants, None, runs, (each, runs), uses=_uses(plan))
+    return Shares(constants, None, runs, (each, runs), uses=_uses(plan, constants))
 
 
-def _uses(plan: Plan) -> tuple[float, ...]:
-    return tuple(uses_of_constants(plan, TripCounts(plan), CostModel.load()))
+def _uses(plan: Plan, constants: int) -> tuple[float, ...]:
+    known = encodings(plan, TripCounts(plan), CostModel.load())
+    return tuple(uses_of_constants(plan, known, least_uses_kept(known, constants)))

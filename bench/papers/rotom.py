@@ -106,7 +106,7 @@ def _speedups() -> Section:
         )
     return Section(
         "Speed-ups of the text", ("times faster than",), tuple(lines), f"{SMALL}; {TABLES}",
-        "Of the double product the slower time is predicted.",
+        "Of the double product both times are predicted.",
     )  # fmt: skip
 
 

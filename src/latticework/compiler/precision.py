@@ -35,12 +35,13 @@ from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.simulated_errors import Measure, Measured
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import SpentLevels, too_deep
-from latticework.compiler.vector_levels import to_levels, to_primitives, with_small_outputs
+from latticework.compiler.vector_levels import emit_primitives, to_levels, to_primitives, with_small_outputs
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.key_bands import with_key_bands
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import ModulusChain, Need, TooDeepError, build_chain, select_chain
 from latticework.plan.parameters.step_noise import tail_deviations
@@ -203,9 +204,13 @@ class PrecisionSearch:
                 chain_for(scale_bits, usual)
             except LevelError:  # the ring that was asked for, or the largest, may have room for calibration alone
                 usual = least
-            plan, bounds = self.plan(
+            lowered = self.lower(
                 self.choose_headroom(chain_for, scale_bits, usual, bounds.size, self.proof_bits(plan, bounds))
             )
+            plan, bounds = self.plan_lowered(lowered)
+            quicker = self.plan_by_level(plan, lowered)
+            if quicker is not None:
+                return quicker
             measured = self.measure.measure(plan)
             missing = max(self.missing_bits(measured, plan.chain), bounds.short_bits)
             if missing <= 0:
@@ -216,6 +221,20 @@ class PrecisionSearch:
             f"2^{scale_bits - missing}; ask for less",
             at=self.program.loc,
         )
+
+    def plan_by_level(self, plan: Plan, lowered: Lowered) -> Plan | None:
+        """The plan with keys that are cut by level, if that is quicker and it is precise enough; None if not.
+
+        lowered  the primitives that the plan is of
+        """
+        chain = with_key_bands(plan, self.options.costs)
+        if chain is None:
+            return None
+        plan, bounds = self.plan_lowered(emit_primitives(lowered.module, lowered, chain))
+        measured = self.measure.measure(plan)
+        if max(self.missing_bits(measured, chain), bounds.short_bits) > 0:
+            return None
+        return self.add_error_bounds(plan, measured, bounds)
 
     def probe(self, ring_degree: int, security_bits: int) -> tuple[Plan, ValueBounds, Measured, float]:
         """Measure a plan at a guessed scale: with what its values can be, its noise, and the largest value seen.

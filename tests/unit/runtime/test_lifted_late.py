@@ -102,15 +102,19 @@ def test_plaintexts_that_a_run_uses_most_stay(case, monkeypatch, late):
     known = encodings(plan, TripCounts(plan), CostModel.load())
     rounded, first, small = all_bytes(known)[0], known[0], min(known, key=lambda one: one.whole_bytes)
     wanted = serve(case, monkeypatch, 10**9, late=False)(case[2]).to_bytes()
-    kept = []
+    kept, fitting = [], []
     for most, others in ((first, 1.0), (small, 1.0), (small, 0.0), (None, 0.0)):
+        fitting.append(rounded + (most.whole_bytes if most else 0))
+        for one in known if others else ():
+            if one is not most and fitting[-1] + one.whole_bytes <= rounded + first.whole_bytes:
+                fitting[-1] += one.whole_bytes
         uses = [3.0 if most and number in most.constants else others for number in range(len(plan.constants))]
         with monkeypatch.context() as patch:
             patch.setattr(shares, "Shares", partial(shares.Shares, uses=tuple(uses)))
             server = serve(case, patch, rounded + first.whole_bytes, late=late)
         assert [server(case[2]).to_bytes() for _ in range(2)] == [wanted] * 2
         kept.append(server.memory_use.constants)
-    assert kept == [rounded + first.whole_bytes, *[rounded + small.whole_bytes] * 2, rounded]
+    assert kept == fitting
 
 
 def test_constants_for_which_no_room_is_left_count_as_unused(case):

@@ -32,10 +32,7 @@ def with_gadgets(chain: ModulusChain, special: Mapping[int, int]) -> ModulusChai
     raises    SecurityError where a key would be too weak, unless the chain is marked insecure; LevelError where digits
               of one limb exceed P
     """
-    supply = PrimeSupply(2 * chain.ring_degree)
-    supply.used.update(chain.primes + chain.every_special, {chain.plain_modulus})
-    more = max(special.values(), default=0) - len(chain.special)
-    low = supply.group(2.0**MAX_PRIME_BITS, more, below=True) if more > 0 else ()
+    low = low_special_primes(chain, max(special.values(), default=0))
     every = chain.special + low
     gadgets = []
     for limbs in sorted(special, reverse=True):
@@ -51,6 +48,17 @@ def with_gadgets(chain: ModulusChain, special: Mapping[int, int]) -> ModulusChai
         gadgets.append(Gadget(limbs, special[limbs], digits))
     made = replace(chain, low_special=low, gadgets=tuple(gadgets))
     return check_gadget_security(made)
+
+
+def low_special_primes(chain: ModulusChain, count: int) -> tuple[int, ...]:
+    """Primes that make those of P `count` ones, for keys of lower levels; none where P has as many.
+
+    raises  LevelError where the ring has no more
+    """
+    supply = PrimeSupply(2 * chain.ring_degree)
+    supply.used.update(chain.primes + chain.every_special, {chain.plain_modulus})
+    more = count - len(chain.special)
+    return supply.group(2.0**MAX_PRIME_BITS, more, below=True) if more > 0 else ()
 
 
 def gadgets_by_level(chain: ModulusChain, special: Mapping[int, int]) -> ModulusChain:
@@ -100,15 +108,16 @@ def _sums_of_stretches(primes: tuple[int, ...]) -> list[float]:
     return [s + 1e-9 for s in sorted(sums) if s >= max(bits)]
 
 
-# -- which numbers of special primes are quickest -------------------------------------------------
+# -- which numbers of special primes are best -----------------------------------------------------
+
+Digits = tuple[tuple[int, ...], ...]
 
 
 def quickest_special(chain: ModulusChain, band_price: Callable[[int], float]) -> dict[int, int]:
     """Numbers of special primes by numbers of Q limbs, for `with_gadgets`: the quickest for switches at all levels.
 
-    By dynamic programming over the levels of the longest track: a band of levels has one gadget, and costs the sum of
-    its switches' work over what they are on the chain without gadgets, each level counted alike. No key becomes larger
-    than those of the top, so that it is as secure.
+    A band costs the sum of its switches' work over what they are on the chain without gadgets, each level counted
+    alike. No key becomes larger than those of the top, so that it is as secure.
 
     band_price  by number of Q limbs: what the first level of a band has to gain on its work, in units of what a switch
                 took, because keys that are used on both sides of a border exist twice
@@ -116,38 +125,67 @@ def quickest_special(chain: ModulusChain, band_price: Callable[[int], float]) ->
     track = max(chain.tracks, key=lambda t: t.top)
     levels = [track.basis(level) for level in range(track.top + 1)]
     before = [switch_work(len(q), len(chain.special), _sizes(chain.digits, q)) for q in levels]
+
+    def price(top: int, special: int, digits: Digits) -> Iterator[float]:
+        work = 0.0
+        for bottom in range(top, -1, -1):
+            q = levels[bottom]
+            work += switch_work(len(q), special, _sizes(digits, q)) / before[bottom]
+            yield work + band_price(levels[top][-1] + 1)
+
+    return cheapest_bands(chain, levels, price, lambda bottom: float(len(levels) - bottom), chain.log2_qp)
+
+
+def cheapest_bands(
+    chain: ModulusChain,
+    levels: Sequence[Sequence[int]],
+    price: Callable[[int, int, Digits], Iterator[float]],
+    rest: Callable[[int], float],
+    most_bits: float,
+    most_special: int = MAX_COUNT,
+    *,
+    top_too: bool = False,
+) -> dict[int, int]:
+    """Numbers of special primes by numbers of Q limbs, for `with_gadgets`: those of the cheapest bands of levels.
+
+    By dynamic programming over the levels: a band has one gadget, and all bands together are to cost the least.
+
+    levels  limbs of each, the lowest first
+    price   (highest level, special primes, digits) -> of the bands that reach down to this level, the next lower, ...
+    rest    of the levels from this one up, with the keys that a chain has without gadgets
+    most_bits, most_special  bits of the modulus of a key, and special primes that it may have
+    top_too  whether keys for all limbs may have others than the chain's too
+    """
     least: list[tuple[float, dict[int, int]]] = [(0.0, {})]  # for so many of the lowest levels
     for top, limbs in enumerate(levels):
         count = limbs[-1] + 1
         ways: list[tuple[float, int, dict[int, int]]] = [(inf, 0, {})]  # there may be none
-        for special, digits in _gadgets_for(chain, count):
-            work = 0.0
-            for bottom in range(top, -1, -1):
-                q = levels[bottom]
-                work += switch_work(len(q), special, _sizes(digits, q)) / before[bottom]
-                below, chosen = least[bottom]
-                ways.append((below + work + band_price(count), special, chosen))
-        price, special, chosen = min(ways, key=lambda way: way[0])
-        least.append((price, {**chosen, count: special}))
-    rest = len(levels)
-    return min(enumerate(least), key=lambda each: each[1][0] + rest - each[0])[1][1]
+        may = top_too or count < len(chain.primes)
+        for special, digits in gadgets_for(chain, count, most_bits, most_special) if may else ():
+            for (below, chosen), band in zip(reversed(least), price(top, special, digits), strict=True):
+                ways.append((below + band, special, chosen))
+        cost, special, chosen = min(ways, key=lambda way: way[0])
+        least.append((cost, {**chosen, count: special}))
+    return min(enumerate(least), key=lambda each: each[1][0] + rest(each[0]))[1][1]
 
 
-def _gadgets_for(chain: ModulusChain, count: int) -> Iterator[tuple[int, tuple[tuple[int, ...], ...]]]:
-    """Numbers of special primes for keys of `count` limbs that are no larger than those of the top, with digits.
+def gadgets_for(chain: ModulusChain, count: int, most_bits: float, most_special: int) -> Iterator[tuple[int, Digits]]:
+    """Numbers of special primes for keys of `count` limbs whose moduli have at most so many bits, with digits.
 
-    P is so much larger than each digit that switches add little noise.
+    P is so much larger than each digit that switches add little noise. Of numbers that make the same digits the least.
     """
     primes = chain.primes[:count]
-    left = chain.log2_qp - add_up(log2(p) for p in primes)
+    left = most_bits - add_up(log2(p) for p in primes)
     p_bits = 0.0
-    for special in range(1, min(count, MAX_COUNT) + 1 if count < len(chain.primes) else 1):
+    before: Digits = ()
+    for special in range(1, min(count, most_special) + 1):
         p_bits += log2(chain.special[special - 1]) if special <= len(chain.special) else MAX_PRIME_BITS
         if p_bits > left:
             return
         limit = p_bits - DIGIT_GAP_BITS
         digits = cut_digits(primes, evenest_limit(primes, limit))
-        if max(add_up(log2(primes[limb]) for limb in digit) for digit in digits) <= limit:
+        if digits != before and max(add_up(log2(primes[limb]) for limb in digit) for digit in digits) <= limit:
+            before = digits
             yield special, digits
 
 

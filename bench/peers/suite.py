@@ -20,13 +20,13 @@ from bench.rows import report, show
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
-EFFORTS = {"c": Effort(rounds=3, seconds=0.5)}
+EFFORTS = dict.fromkeys(("c", "c3", "c2"), Effort(rounds=3, seconds=0.5))
 BOOT_ROUNDS = 2
 
 
 @app.command()
 def peers(
-    sets: Annotated[str, typer.Option(help="CKKS sets: a, b, c, separated by commas.")] = "a,b,c",
+    sets: Annotated[str, typer.Option(help=f"CKKS sets: {', '.join(CKKS)}, separated by commas.")] = "a,b,c,c3,c2",
     schemes: Annotated[str, typer.Option(help="ntt, ckks, bfv, separated by commas.")] = "ntt,ckks,bfv",
     against: Annotated[str, typer.Option(help="Peers: openfhe, seal.")] = ",".join(p.name for p in PEERS),
     boot: Annotated[bool, typer.Option("--boot", help="Bootstrapping too: needs 14 GB.")] = False,

@@ -39,6 +39,8 @@ CKKS = {
     "a": CkksSet(14, 8, 40, 4),
     "b": CkksSet(15, 16, 40, 4, our_special_bits=46),
     "c": CkksSet(16, 25, 45, 5),
+    "c3": CkksSet(16, 25, 45, 3),  # with more of the secure modulus for special primes, and so fewer digits
+    "c2": CkksSet(16, 25, 45, 2, our_special_bits=47),
 }
 BFV = {"13": BfvSet(13, 4, 42, 1, 45, 2), "14": BfvSet(14, 8, 42, 2, 46, 8)}
 PLAIN_MODULUS = 65537

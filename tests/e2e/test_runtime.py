@@ -137,7 +137,7 @@ def test_a_server_in_another_process_gives_the_same_bytes(deployed_mlp, run, tmp
     assert np.max(np.abs(got.reveal() - want)) <= got.error_bound
 
 
-@pytest.mark.parametrize(("amount", "readers"), [("125KB", 0), ("125KB", 1), ("500KB", 2), ("4GB", 1)])
+@pytest.mark.parametrize(("amount", "readers"), [("225KB", 0), ("225KB", 1), ("500KB", 2), ("4GB", 1)])
 def test_keys_that_stay_in_their_file_give_the_same_bytes(deployed_mlp, run, tmp_path, amount, readers):
     inputs, expected = run
     plan, keys = tmp_path / "mlp.lwplan", tmp_path / "keys"
@@ -161,7 +161,7 @@ def test_who_listens_is_told_what_is_read_of_keys(deployed_mlp, run, tmp_path, t
     plan, keys, seen = tmp_path / "mlp.lwplan", tmp_path / "keys", []
     deployed_mlp.model.save(plan)
     deployed_mlp.keys.public().save(keys)
-    server = lw.Server.load(plan, keys, key_memory="125KB", key_readers=0)
+    server = lw.Server.load(plan, keys, key_memory="225KB", key_readers=0)
     call = server.run_many if together else server
     given = [inputs, inputs] if together else inputs
     reads = []
@@ -189,7 +189,7 @@ def test_who_listens_is_told_of_a_run_that_fails(deployed_mlp, run, tmp_path):
     plan, keys, seen = tmp_path / "mlp.lwplan", tmp_path / "keys", []
     deployed_mlp.model.save(plan)
     deployed_mlp.keys.public().save(keys)
-    server = lw.Server.load(plan, keys, key_memory="125KB", key_readers=0)
+    server = lw.Server.load(plan, keys, key_memory="225KB", key_readers=0)
 
     def stop(event):
         seen.append(event)

@@ -30,9 +30,7 @@ from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.sums import add_up
 
 LEAST_GAIN = 0.03  # of a run's predicted seconds: plans that would gain less stay as they are
-ENCODINGS = (
-    0.1  # of each constant a run: the first run has them, and others where memory does not hold what was encoded
-)
+ENCODINGS = 0.1  # of each constant a run: its first has them all, others where memory does not hold what was encoded
 BORDER = 0.001  # of the same: what a band has to gain at least
 MOST_SPECIAL = 16  # primes that are weighed
 

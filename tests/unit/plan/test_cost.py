@@ -333,8 +333,8 @@ def test_rows_of_bootstraps_are_checked(change, message):
 
 
 def test_the_shipped_table_prices_bootstraps_as_a_whole():
-    """By its kernels alone a bootstrap would take two thirds of the time."""
+    """A bootstrap takes nearly what its operations add up to."""
     table = default_table()
     assert {row.ring_degree for row in table.bootstraps} >= {1 << 12}
     ratios = [row.seconds / row.expected for row in table.bootstraps]
-    assert min(ratios) > 1.2 and max(ratios) < 2.0
+    assert min(ratios) > 0.8 and max(ratios) < 1.25

@@ -88,7 +88,7 @@ def test_keys_that_do_not_fit_are_refused_before_they_are_made(model, monkeypatc
     monkeypatch.setattr("latticework.runtime.client.client.free_bytes", lambda: 1000)
     made, client = [], model.client(threads=1)
     with pytest.raises(
-        BudgetError, match=r"18 evaluation keys take 7\.\d+ MB in memory, .* has 1\.00 kB left: .*a folder"
+        BudgetError, match=r"17 evaluation keys take 5\.\d+ MB in memory, .* has 1\.00 kB left: .*a folder"
     ):
         client.keygen(on_event=made.append)
     assert not made

@@ -7,7 +7,6 @@ Memory: what two items take, and the results of two that wait.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from latticework.values.blas_threads import has_one_blas_thread
+from latticework.values.cores import count_cores
 
 THREADS = 2
 T = TypeVar("T")
@@ -62,8 +62,3 @@ def map_in_order(work: Callable[[T], R], items: Iterable[T], *, is_worth_it: boo
 def _work_inside(work: Callable[[T], R], item: T) -> R:
     _is_inside.set(True)
     return work(item)
-
-
-def count_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

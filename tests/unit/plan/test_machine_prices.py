@@ -17,7 +17,7 @@ from latticework.plan.machine.adapted_prices import adapt_prices, compare_speeds
 from latticework.plan.machine.measured_operations import MeasuredChain
 from latticework.plan.machine.processor import name_backend, name_processor
 from latticework.report import under_budget
-from latticework.values.map_in_order import count_cores
+from latticework.values.cores import count_cores
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 4))
 W = np.random.default_rng(1).normal(size=(4, 4))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from latticework.plan.machine.processor import name_processor
+from latticework.values.cores import count_cores
 from latticework.values.extension import _core
-from latticework.values.map_in_order import count_cores
 
 HERE = Path(__file__).parent
 

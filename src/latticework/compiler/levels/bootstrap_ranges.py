@@ -23,7 +23,8 @@ from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret_toget
 from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
-from latticework.values.map_in_order import count_cores, map_in_order
+from latticework.values.cores import count_cores
+from latticework.values.map_in_order import map_in_order
 from latticework.values.packing.magnitudes import largest_magnitude
 
 MARGIN = 2.0  # over the largest value in calibration

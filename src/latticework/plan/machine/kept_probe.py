@@ -17,8 +17,8 @@ from latticework.errors import FormatError
 from latticework.plan.cost import CostTable, parse_table
 from latticework.plan.machine.probe import CHAINS, DEGREES, probe_machine
 from latticework.plan.machine.processor import name_backend, name_processor
+from latticework.values.cores import count_cores
 from latticework.values.extension import _core
-from latticework.values.map_in_order import count_cores
 
 MOST_BYTES = 1 << 20  # of a file that is read
 

@@ -14,7 +14,7 @@ from latticework.plan.machine.measured_operations import MeasuredChain, operatio
 from latticework.plan.machine.processor import name_backend, name_processor
 from latticework.plan.machine.timing import round_seconds
 from latticework.plan.machine.units import UnitTimes
-from latticework.values.map_in_order import count_cores
+from latticework.values.cores import count_cores
 
 CHAINS = ((MeasuredChain(1 << 12, 2, 1), 8), (MeasuredChain(1 << 14, 4, 1), 4))  # with rounds
 DEGREES = (1 << 14, 1 << 16)  # of the kernels

@@ -241,3 +241,10 @@ def test_a_model_that_is_trained_again_keeps_its_keys(by_level, owned):
     client, keys = owned
     got = client.decrypt(again.server(keys.public())(client.encrypt(X))).reveal()
     assert np.max(np.abs(got - by_numpy(X))) < 2.0**-10
+
+
+def test_a_model_that_is_trained_again_gets_no_bands_where_the_old_one_had_none(monkeypatch):
+    with monkeypatch.context() as without:
+        old = compiled(without)
+    assert not old.plan.chain.gadgets
+    assert compiled(like=old).plan.chain == old.plan.chain

@@ -244,7 +244,6 @@ def test_a_model_that_is_trained_again_keeps_its_keys(by_level, owned):
 
 
 def test_a_model_that_is_trained_again_gets_no_bands_where_the_old_one_had_none(monkeypatch):
-    with monkeypatch.context() as without:
-        old = compiled(without)
+    old = compiled(monkeypatch)
     assert not old.plan.chain.gadgets
     assert compiled(like=old).plan.chain == old.plan.chain

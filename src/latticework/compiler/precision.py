@@ -36,7 +36,7 @@ from latticework.compiler.simulated_errors import Measure, Measured
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import SpentLevels, too_deep
 from latticework.compiler.vector_levels import emit_primitives, to_levels, to_primitives, with_small_outputs
-from latticework.errors import LevelError, PrecisionError, UserError
+from latticework.errors import LevelError, PrecisionError, RangeError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.lazy_dataclass import dataclass
@@ -62,6 +62,7 @@ EXTRAPOLATED_REACH = 2.0**4  # the same where it is polynomials outside their ra
 USEFUL_BITS = 3  # of the largest result in calibration, that a proved bound has to leave right, else it is not used
 UNSEEN_NOISE = 4.0  # times that of calibration, after bootstraps: products of values twice as large may go unmarked
 ATTEMPTS = 4
+OVERFLOWED_BITS = 2  # missing where noise, enlarged by polynomials outside their range, leaves no room
 LEAST_SHARE = (1.0 - SHARE) / 2  # of the budget for errors, that noise has in any case
 SMALLEST = 1e-300  # of what noise may be: products of smaller numbers vanish
 
@@ -190,7 +191,7 @@ class PrecisionSearch:
         scale_bits = FIRST_SCALE_BITS + max(self.missing_bits(measured, plan.chain), bounds.short_bits)
         most = EXTRAPOLATED_REACH if bounds.leaving else MOST_REACH
         usual, least = (self.headroom_bits(plan, largest, outputs, most) for outputs in (bounds.outputs, []))
-        for _ in range(ATTEMPTS):
+        for left in reversed(range(ATTEMPTS)):
             if scale_bits > MAX_SCALE_BITS:
                 less = self.precision_bits - (scale_bits - MAX_SCALE_BITS)
                 ask = f"ask for precision_bits={less:g}, or where" if less >= 1 else "where"
@@ -211,8 +212,13 @@ class PrecisionSearch:
             quicker = self.plan_by_level(plan, lowered)
             if quicker is not None:
                 return quicker
-            measured = self.measure.measure(plan)
-            missing = max(self.missing_bits(measured, plan.chain), bounds.short_bits)
+            try:
+                measured = self.measure.measure(plan)
+                missing = max(self.missing_bits(measured, plan.chain), bounds.short_bits)
+            except RangeError:  # there is room for what the trial plan reached, which has less noise
+                if not left:
+                    raise
+                missing = OVERFLOWED_BITS
             if missing <= 0:
                 return self.add_error_bounds(plan, measured, bounds)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
@@ -231,10 +237,11 @@ class PrecisionSearch:
         if chain is None:
             return None
         plan, bounds = self.plan_lowered(emit_primitives(lowered.module, lowered, chain))
-        measured = self.measure.measure(plan)
-        if max(self.missing_bits(measured, chain), bounds.short_bits) > 0:
-            return None
-        return self.add_error_bounds(plan, measured, bounds)
+        with suppress(RangeError):
+            measured = self.measure.measure(plan)
+            if max(self.missing_bits(measured, chain), bounds.short_bits) <= 0:
+                return self.add_error_bounds(plan, measured, bounds)
+        return None
 
     def probe(self, ring_degree: int, security_bits: int) -> tuple[Plan, ValueBounds, Measured, float]:
         """Measure a plan at a guessed scale: with what its values can be, its noise, and the largest value seen.

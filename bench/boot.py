@@ -5,7 +5,6 @@ latticework bench boot --set A14 [--real] [--target 8] [--iterations 2] [--kinds
 
 from __future__ import annotations
 
-import resource
 import statistics
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from bench.compiling import peak_bytes
 from bench.rows import Row, report, show
 from bench.usage import Usage, usage
 from bench.usage import rows as usage_rows
@@ -158,7 +158,7 @@ def _rows(
                 True,
             )
         )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     rows += [
         Row(label, "time, median", "s", statistics.median(seconds), target=wanted, checked=True),
         Row(label, "peak memory of the process", "bytes", float(peak)),

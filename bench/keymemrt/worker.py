@@ -40,7 +40,7 @@ def serve(
             "seconds": seconds,
             "processor_s": end.ru_utime + end.ru_stime - clock.ru_utime - clock.ru_stime,
             "digest": hashlib.sha256(data).hexdigest(),
-            "peak_bytes": end.ru_maxrss * 1024,
+            "peak_bytes": _status("VmHWM") * 1024,  # `ru_maxrss` counts what the starting process held
             "anonymous_bytes": _status("RssAnon") * 1024,
             "traffic": None if before is None or server.key_traffic is None else asdict(server.key_traffic),
             "loads": 0 if before is None or server.key_traffic is None else server.key_traffic.loads - before.loads,

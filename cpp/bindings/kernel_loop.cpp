@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cpu/queue.hpp"
 #include "bindings/bindings.hpp"
 #include "math/error.hpp"
 #include "ring/ring.hpp"
@@ -34,6 +35,7 @@ struct Operands {
   std::vector<ConstLimbView> a, b;
   std::vector<Word> scalars;
   std::vector<std::int64_t> integers;
+  std::vector<std::int32_t> weights;
   std::vector<std::complex<double>> slots, slots_out;
   std::vector<std::uint8_t> widths;
   std::vector<std::size_t> offsets;
@@ -97,6 +99,15 @@ struct Loops {
     std::vector<Word> weights;
     for (std::size_t t = 0; t < 2 * o.a.size(); ++t) weights.insert(weights.end(), o.scalars.begin(), o.scalars.end());
     k.weighted_sum(q, o.out.view(), o.a, weights);
+  }
+  /// By a square matrix of weights of a byte; the rows take the place of the right factors.
+  static void integer_matmul(K k, Queue& q, Operands& o) {
+    for (std::uint64_t i = o.weights.size(); i < o.a.size() * o.a.size(); ++i) {
+      o.weights.push_back(static_cast<std::int8_t>(i * 0x9E3779B97F4A7C15 >> 56));
+    }
+    std::vector<LimbView> rows;
+    for (RnsPolys& row : o.right) rows.push_back(row.view());
+    k.integer_matmul(q, rows, o.a, o.weights);
   }
   static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.view(), o.a[0], 5); }
   static void base_convert(K k, Queue& q, Operands& o) {
@@ -187,6 +198,17 @@ std::uint64_t dependent_steps(std::uint64_t steps) {
   return x;
 }
 
+/// Independent chains of fused multiply-adds on the calling thread.
+std::uint64_t multiply_adds(const Ring& ring, std::uint64_t steps) {
+  if (!ring.backend().name().starts_with("cpu")) {
+    throw Error(ErrorKind::kValue, "multiply_adds: backend " + std::string(ring.backend().name()) + " is not cpu");
+  }
+  const nb::gil_scoped_release release;
+  double sums[24] = {0.5};
+  for (std::size_t i = 1; i < 24; ++i) sums[i] = 1.0 / static_cast<double>(i);
+  return cpu::cpu_queue(ring.queue()).limb.multiply_adds(sums, steps);
+}
+
 }  // namespace
 
 void bind_kernel_loops(nb::module_& m) {
@@ -201,6 +223,8 @@ void bind_kernel_loops(nb::module_& m) {
     for (const auto& [name, step] : steps()) names.push_back(name);
     return names;
   });
+  m.def("multiply_adds", &multiply_adds, "ring"_a, "steps"_a,
+        "Fused multiply-adds of float64 by the vectors of a ring on cpu, in so many steps; returns how many.");
   m.def("dependent_steps", &dependent_steps, "steps"_a, "A chain of `steps` shift-and-xor steps of two cycles each.");
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "backend/gpu/transform.hpp"
+#include "backend/integer_matmul.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/ring_arrays.hpp"
 #include "math/double_double.hpp"
@@ -33,6 +34,7 @@ namespace {
 
 using Coefficients = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Slots = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using IntegerMatrix = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using SlotsResult = nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<1>>;
 
 void check_scalars(const Ring& ring, const LimbList& limbs, const std::vector<Word>& scalars) {
@@ -144,6 +146,56 @@ Result run_weighted_sum(const Ring& ring, const std::vector<ResidueArray>& a, co
   }
   return compute(ring, limbs, owners[0].polys(),
                  [&](Queue& queue, LimbView out) { ring.kernels().weighted_sum(queue, out, terms, weights); });
+}
+
+/// The weights of rows, one term after the other, if all are small enough.
+std::vector<std::int32_t> matmul_weights(const IntegerMatrix& weights) {
+  const std::size_t rows = weights.shape(0), terms = weights.shape(1);
+  std::vector<std::int32_t> by_terms(rows * terms);
+  for (std::size_t k = 0; k < rows * terms; ++k) {
+    const std::int64_t weight = weights.data()[k];
+    require(-kMostMatmulWeight <= weight && weight <= kMostMatmulWeight, ErrorKind::kRange,
+            "integer_matmul: weight " + std::to_string(weight) + " at row " + std::to_string(k / terms) + ", column " +
+                std::to_string(k % terms) + " is above 2^24 in magnitude; give its matrix a smaller scale");
+    by_terms[k % terms * rows + k / terms] = static_cast<std::int32_t>(weight);
+  }
+  return by_terms;
+}
+
+std::vector<Result> run_integer_matmul(const Ring& ring, const IntegerMatrix& weights,
+                                       const std::vector<ResidueArray>& a, const LimbList& limbs) {
+  check_limbs(ring, limbs);
+  require(weights.shape(1) == a.size(), ErrorKind::kShape,
+          "integer_matmul: a matrix of " + std::to_string(weights.shape(1)) + " columns for " +
+              std::to_string(a.size()) + " terms; give a term for each column");
+  const std::vector<std::int32_t> by_terms = matmul_weights(weights);
+  std::vector<RnsPolys> owners, rows;
+  std::vector<ConstLimbView> terms;
+  std::vector<LimbView> out;
+  for (const ResidueArray& array : a) owners.push_back(load(ring, array, limbs));
+  for (const RnsPolys& owner : owners) {
+    require(owner.polys() == owners[0].polys(), ErrorKind::kShape, "integer_matmul: terms have different polys");
+    terms.push_back(owner.view());
+  }
+  for (std::size_t r = 0; r < weights.shape(0); ++r) rows.emplace_back(ring, limbs, a.empty() ? 1 : owners[0].polys());
+  for (RnsPolys& row : rows) out.push_back(row.view());
+  {
+    const nb::gil_scoped_release release;
+    ring.kernels().integer_matmul(ring.queue(), out, terms, by_terms);
+  }
+  std::vector<Result> results;
+  for (const RnsPolys& row : rows) results.push_back(store(ring, row));
+  return results;
+}
+
+/// How `integer_matmul` multiplies modulo a prime on processors.
+std::pair<std::size_t, std::size_t> integer_matmul_way(std::uint64_t prime, std::int64_t largest) {
+  require(prime >= 3 && prime < std::uint64_t{1} << 50, ErrorKind::kRange,
+          "integer_matmul_way: prime " + std::to_string(prime) + " is not below 2^50");
+  require(0 <= largest && largest <= kMostMatmulWeight, ErrorKind::kRange,
+          "integer_matmul_way: weights up to " + std::to_string(largest) + " are above 2^24");
+  const MatmulWay way = matmul_way(prime, static_cast<std::int32_t>(largest));
+  return {way.parts, way.terms};
 }
 
 Result run_dot(const Ring& ring, const std::vector<ResidueArray>& a, const std::vector<ResidueArray>& b,
@@ -317,6 +369,9 @@ void bind_zero(RingClass& ring) { ring.def("zero", &zero, "limbs"_a, "polys"_a);
 void bind_monomial(RingClass& ring) { ring.def("monomial", &monomial, "exponent"_a, "limbs"_a); }
 void bind_tensor_product(RingClass& ring) { ring.def("tensor_product", &tensor_product, "a"_a, "b"_a, "limbs"_a); }
 void bind_weighted_sum(RingClass& ring) { ring.def("weighted_sum", &run_weighted_sum, "a"_a, "weights"_a, "limbs"_a); }
+void bind_integer_matmul(RingClass& ring) {
+  ring.def("integer_matmul", &run_integer_matmul, "weights"_a, "a"_a, "limbs"_a);
+}
 void bind_dot(RingClass& ring) { ring.def("dot", &run_dot, "a"_a, "b"_a, "limbs"_a); }
 void bind_automorphism(RingClass& ring) {
   ring.def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a);
@@ -367,6 +422,10 @@ void bind_kernels(nb::module_& m) {
         "(name, whether this machine has the instructions) of backends that are one of the others with fixed ones.");
   m.def("transform_names",
         [] { return std::vector<std::string>(gpu::kTransformNames.begin(), gpu::kTransformNames.end()); });
+
+  m.def("integer_matmul_way", &integer_matmul_way, "prime"_a, "largest_weight"_a,
+        "(multiply-adds for each product, products of a sum that need no reduction) of Ring.integer_matmul on a "
+        "processor.");
 
   nb::class_<Ring> ring(
       m, "Ring",

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "backend/cpu/prime.hpp"
+#include "backend/integer_matmul.hpp"
+#include "backend/kernels.hpp"
 
 namespace lw::cpu {
 
@@ -37,6 +40,17 @@ struct OutputAutomorphism {
   const std::uint32_t* block_reversal;     // of the aligned blocks of 4 words
   std::uint32_t element, inverse_element;  // g and g^-1 modulo 2N
   bool past_caches = false;                // to limbs at whole lines, which nothing reads soon
+};
+
+// Terms and columns of a matrix product that are kept near at a time: 256 KiB of residues, on the stack of a thread.
+constexpr std::size_t kMatmulTerms = 256, kMatmulColumns = 128;
+
+/// Words from `start` on of one limb of every row and every term. weights: [term][row].
+struct MatmulTile {
+  std::span<const LimbView> out;
+  std::span<const ConstLimbView> a;
+  const std::int32_t* weights;
+  std::size_t poly, j, start;
 };
 
 }  // namespace lw::cpu

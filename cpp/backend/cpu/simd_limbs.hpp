@@ -5,6 +5,7 @@
 #include "backend/cpu/automorphism_simd.hpp"
 #include "backend/cpu/embedding_simd.hpp"
 #include "backend/cpu/limb_kernels.hpp"
+#include "backend/cpu/matmul_simd.hpp"
 #include "backend/cpu/ntt_simd.hpp"
 #include "backend/cpu/pointwise_simd.hpp"
 #include "backend/cpu/residues_simd.hpp"

@@ -9,6 +9,7 @@
 #include "backend/gpu/kernels/dot.hpp"
 #include "backend/gpu/kernels/embedding.hpp"
 #include "backend/gpu/kernels/giant_sums.hpp"
+#include "backend/gpu/kernels/integer_matmul.hpp"
 #include "backend/gpu/kernels/key_product.hpp"
 #include "backend/gpu/kernels/matrix_product.hpp"
 #include "backend/gpu/kernels/messages.hpp"
@@ -67,7 +68,7 @@ using RingKernels = KernelsOf<
     TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs,
     BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues,
     ExpandUniform, SampledResidues, AtSecret, ReadMessages, MatrixProduct,
-    WeightedSum>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
+    WeightedSum, IntegerMatmul>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
 
 template <class List, class... More>
 struct AppendedTo;

@@ -91,6 +91,28 @@ void LimbEntries<A>::weighted_sum(Queue& q, LimbView out, std::span<const ConstL
 }
 
 template <class A>
+void LimbEntries<A>::integer_matmul(Queue& q, std::span<const LimbView> out, std::span<const ConstLimbView> a,
+                                    std::span<const std::int32_t> weights) noexcept {
+  if (out.empty()) return;
+  GpuQueue& queue = gpu_queue(q);
+  Staging staging(queue);
+  const std::span<const std::uint16_t> limbs = out[0].limbs;
+  const std::size_t rows = out.size(), blocks = (rows + kMatmulRows - 1) / kMatmulRows;
+  const auto targets = staging.put<Target>(rows, [&](std::size_t r) { return result(out[r]); });
+  const auto terms = staging.put<Source>(a.size(), [&](std::size_t t) { return operand(a[t]); });
+  const auto factors = staging.put<Word>(limbs.size() * blocks * a.size() * kMatmulRows, [&](std::size_t k) {
+    const std::size_t t = k / kMatmulRows % a.size(), block = k / kMatmulRows / a.size();
+    const std::size_t row = block % blocks * kMatmulRows + k % kMatmulRows;
+    const std::uint16_t limb = limbs[block / blocks];
+    const std::int64_t weight = row < rows ? weights[t * rows + row] : 0;
+    return scalar_of<A>(queue, limb, queue.moduli()[limb].from_signed(weight));
+  });
+  queue.launch<IntegerMatmul<A>>({queue.tables(), targets, terms, factors, static_cast<std::uint32_t>(rows),
+                                  static_cast<std::uint32_t>(a.size()), out[0].polys, numbers_of(limbs)},
+                                 limb_grid(degree_of(queue) / 2, limbs.size(), blocks * out[0].polys));
+}
+
+template <class A>
 void LimbEntries<A>::automorphism(Queue& q, LimbView out, ConstLimbView a, std::uint64_t galois_element) noexcept {
   GpuQueue& queue = gpu_queue(q);
   queue.launch<Automorphism>(

@@ -168,4 +168,23 @@ void weighted_sum(Queue& q, LimbView out, std::span<const ConstLimbView> a, std:
   });
 }
 
+/// A sum of fewer than 2^42 products is below 2^126.
+void integer_matmul(Queue& q, std::span<const LimbView> out, std::span<const ConstLimbView> a,
+                    std::span<const std::int32_t> weights) noexcept {
+  RefQueue& queue = ref_queue(q);
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    queue.for_limbs(out[r], (1 + a.size()) * kMulCycles, [&](std::size_t poly, std::size_t j) {
+      const Modulus& m = queue.moduli[out[r].limbs[j]];
+      for (std::size_t i = 0; i < queue.degree; ++i) {
+        I128 sum = 0;
+        for (std::size_t t = 0; t < a.size(); ++t) {
+          sum += static_cast<I128>(a[t].limb(poly, j)[i]) * weights[t * out.size() + r];
+        }
+        const Word residue = m.reduce(static_cast<U128>(sum < 0 ? -sum : sum));
+        out[r].limb(poly, j)[i] = sum < 0 ? m.neg(residue) : residue;
+      }
+    });
+  }
+}
+
 }  // namespace lw::ref

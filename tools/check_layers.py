@@ -158,6 +158,7 @@ SEAMS = {  # what backend/* may see besides
         "host_device",
         "kernels",
         "limb_stream",
+        "matmul_way",
         "packing",
         "profile",
         "thread_pool",
@@ -169,6 +170,7 @@ ENTRY = re.compile(r"backend/([^/]+/backend|gpu/host_kernels|gpu/plugin|sim/simu
 TO_BINDINGS = {  # the same of them
     f"backend/{name}.hpp"
     for name in (
+        "cpu/multiply_adds",
         "gpu/card",
         "gpu/device_memory",
         "gpu/host_kernel",

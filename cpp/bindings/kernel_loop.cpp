@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/queue.hpp"
+#include "backend/cpu/multiply_adds.hpp"
 #include "bindings/bindings.hpp"
 #include "math/error.hpp"
 #include "ring/ring.hpp"
@@ -204,9 +204,7 @@ std::uint64_t multiply_adds(const Ring& ring, std::uint64_t steps) {
     throw Error(ErrorKind::kValue, "multiply_adds: backend " + std::string(ring.backend().name()) + " is not cpu");
   }
   const nb::gil_scoped_release release;
-  double sums[24] = {0.5};
-  for (std::size_t i = 1; i < 24; ++i) sums[i] = 1.0 / static_cast<double>(i);
-  return cpu::cpu_queue(ring.queue()).limb.multiply_adds(sums, steps);
+  return cpu_multiply_adds(ring.queue(), steps);
 }
 
 }  // namespace

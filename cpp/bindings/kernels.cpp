@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "backend/gpu/transform.hpp"
-#include "backend/integer_matmul.hpp"
+#include "backend/matmul_way.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/ring_arrays.hpp"
 #include "math/double_double.hpp"

@@ -1,10 +1,9 @@
-#include "backend/integer_matmul.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
+#include "backend/matmul_way.hpp"
 
 namespace lw::cpu {
 
@@ -21,7 +20,7 @@ void integer_matmul(Queue& q, std::span<const LimbView> out, std::span<const Con
     const std::size_t poly = i / tiles % polys, j = i / tiles / polys;
     const std::uint16_t limb = out[0].limbs[j];
     const MatmulWay way = matmul_way(queue.moduli[limb].value(), largest);
-    queue.limb.integer_matmul({out, a, weights.data(), poly, j, i % tiles * size}, size, way, queue.ntt[limb].prime);
+    queue.limb.matmul_tile({out, a, weights.data(), poly, j, i % tiles * size}, size, way, queue.ntt[limb].prime);
   });
 }
 

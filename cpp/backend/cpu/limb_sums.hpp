@@ -6,8 +6,8 @@
 #include <span>
 
 #include "backend/cpu/prime.hpp"
-#include "backend/integer_matmul.hpp"
 #include "backend/kernels.hpp"
+#include "backend/matmul_way.hpp"
 
 namespace lw::cpu {
 

@@ -1,4 +1,4 @@
-// Products of matrices of small integers and residues (integer_matmul.hpp): a block of the result stays in registers
+// Products of matrices of small integers and residues (matmul_way.hpp): a block of the result stays in registers
 // while terms pass by.
 #pragma once
 
@@ -126,7 +126,7 @@ class MatmulTerms {
 };
 
 template <class V>
-void integer_matmul(const MatmulTile& tile, std::size_t n, const MatmulWay& way, const Prime& p) noexcept {
+void matmul_tile(const MatmulTile& tile, std::size_t n, const MatmulWay& way, const Prime& p) noexcept {
   using Block = MatmulBlock<V>;
   const PrimeVectors<V> prime(p);
   const std::size_t at_once = std::min(n, kMatmulColumns / way.parts);

@@ -9,8 +9,8 @@
 #include "backend/gpu/kernels/dot.hpp"
 #include "backend/gpu/kernels/embedding.hpp"
 #include "backend/gpu/kernels/giant_sums.hpp"
-#include "backend/gpu/kernels/integer_matmul.hpp"
 #include "backend/gpu/kernels/key_product.hpp"
+#include "backend/gpu/kernels/matmul.hpp"
 #include "backend/gpu/kernels/matrix_product.hpp"
 #include "backend/gpu/kernels/messages.hpp"
 #include "backend/gpu/kernels/monomial.hpp"
@@ -67,8 +67,8 @@ using RingKernels = KernelsOf<
     TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
     TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs,
     BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues,
-    ExpandUniform, SampledResidues, AtSecret, ReadMessages, MatrixProduct,
-    WeightedSum, IntegerMatmul>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
+    ExpandUniform, SampledResidues, AtSecret, ReadMessages, MatrixProduct, WeightedSum,
+    IntegerMatmul>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
 
 template <class List, class... More>
 struct AppendedTo;

@@ -11,7 +11,7 @@
 
 namespace lw {
 
-/// The largest magnitude of a weight of `integer_matmul`: what every prime below 2^50 has room for.
+/// The largest magnitude of a weight of a matrix product: what every prime below 2^50 has room for.
 constexpr std::int32_t kMostMatmulWeight = 1 << 24;
 
 /// How residues x modulo q are multiplied: whole, or in two parts, x = x1 unit + x0, of which each has its own sums.

@@ -52,6 +52,10 @@ class Checks:
             "weighted_sum": lambda: self.equal(
                 ring.weighted_sum([x] * 4, 4 * [w for w in ones for _ in "ab"], limbs), 4 * a * scale
             ),
+            "integer_matmul": lambda: self.equal(
+                np.concatenate(ring.integer_matmul(np.array([[3, -128], [127, 0]]), [x, y], limbs)),
+                np.concatenate([3 * a - 128 * b, 127 * a]),
+            ),
             "automorphism": self.automorphism,
             "base_convert": self.base_convert,
             "import_signed": self.signed,

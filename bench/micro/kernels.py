@@ -17,6 +17,7 @@ from latticework import _core
 PRIME_BITS = 49
 LIMBS = 32
 SOURCES, TARGETS, TERMS = 8, 16, 4
+MATRIX = 24  # rows and columns of weights
 WIDE_CONVERSION = "base_convert to 24 limbs"
 BYTES_OF = {"expand_uniform": "made", "import_residues": "packed", "export_residues": "packed"}
 
@@ -49,6 +50,7 @@ WORK: dict[str, Work] = {
     "intt": Work(unit="butterfly", count=_butterflies),
     "base_convert": _base_convert(TARGETS),
     "dot": _dot(TERMS),
+    "integer_matmul": Work(terms=MATRIX, unit="mac", count=lambda degree: degree * MATRIX**2),
     "embed": Work(unit="butterfly", count=lambda degree: _butterflies(degree // 2)),
     "unembed": Work(unit="butterfly", count=lambda degree: _butterflies(degree // 2)),
 }

@@ -12,6 +12,7 @@ from bench.micro.cycles import Cycles
 from bench.micro.fused import DIGITS, FUSED, LIMBS_A_DIGIT, fused_rows
 from bench.micro.ir import ir_rows
 from bench.micro.kernels import PRIME_BITS, SOURCES, TARGETS, TERMS, kernel_rows
+from bench.micro.matmul import PRODUCT, product_rows
 from bench.rows import Row, report, show
 from latticework import _core
 from latticework.plan.machine.timing import keep_memory
@@ -19,6 +20,7 @@ from latticework.plan.machine.timing import keep_memory
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
 IR_OPS = 20_000
+MOST_PRODUCTS = 9  # stretches of the largest product, a tenth of a second each
 ALL = "all"
 
 
@@ -48,6 +50,10 @@ def micro(
                 rows += kernel_rows(log2_degree, name, threads, alone, repeat, cycles)
                 if FUSED in kernels and name != "ref":
                     rows += fused_rows(log2_degree, name, threads, repeat, cycles)
+        if PRODUCT in kernels and threads == 1:
+            for name in (b for b in backends if b in variants):
+                status.update(f"{PRODUCT}, {name}")
+                rows += product_rows(name, min(repeat, MOST_PRODUCTS), cycles)
         if ir:
             status.update("IR")
             rows += ir_rows(IR_OPS)
@@ -59,6 +65,7 @@ def micro(
         "cycles": cycles.source,
         "python": platform.python_version(),
         "base_convert": f"{SOURCES} limbs to {TARGETS}; a term is a coefficient of one source for one target",
+        PRODUCT: "matrices of weights of a byte; a mac is one product of one word",
         "dot": f"{TERMS} products, or as many as its name says, one mac each",
         FUSED: f"{DIGITS} digits of {LIMBS_A_DIGIT} limbs, {LIMBS_A_DIGIT} special limbs; inner product with "
         "one more key, turn, product with one plaintext",

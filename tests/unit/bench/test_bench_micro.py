@@ -2,9 +2,11 @@
 
 import pytest
 
+from latticework import _core
 from latticework.commands.benchmarks import suites
 
 suites()  # puts the source tree on the path
+from bench.micro import matmul  # noqa: E402
 from bench.micro.cycles import Cycles, Measured  # noqa: E402
 from bench.micro.fused import FEW, MANY, BabySteps, fused_rows  # noqa: E402
 from bench.micro.kernels import SOURCES, kernel_rows  # noqa: E402
@@ -45,3 +47,14 @@ def test_wrong_sums_are_not_called_right():
     assert work.is_right()
     work.factors[0] += 0.01
     assert not work.is_right()
+
+
+@pytest.mark.skipif("cpu" not in _core.backend_names(), reason="cpu does not run here")
+def test_products_of_matrices_are_right_and_shares_of_the_peak(monkeypatch):
+    monkeypatch.setattr(matmul, "SIZE", 4)
+    peak = _core.multiply_adds(_core.Ring(32, [193], backend="cpu"), matmul.PEAK_STEPS)
+    rate = 4**2 * 2**matmul.LOG2_DEGREE
+    shown = list(matmul.product_rows("cpu", 1, Told(2 * peak, 4 * rate, peak, peak, rate, 2 * peak)))
+    assert all(row.checked for row in shown)
+    assert [row.ours for row in shown] == pytest.approx([0.25, 0.25, 1.0, 1.0])
+    assert [row.target for row in shown] == [None, matmul.LEAST_SHARE, None, None]

@@ -89,8 +89,8 @@ class MatmulTerms {
     }
   }
 
-  /// The sums of block `block` of the columns for the rows whose weights are loaded. begin: those of earlier terms, to
-  /// which these are added; zero where rows are null, as all are before the first term.
+  /// The sums of block `block` of the columns, for the rows whose weights are loaded; null for rows that are not
+  /// there. has_begin: they are added to what `out` has of earlier terms.
   void sum(std::size_t block, Word* const (&out)[Block::kRows], bool has_begin, const PrimeVectors<V>& prime,
            double per_q) const noexcept {
     Block sums;

@@ -43,6 +43,9 @@ std::string describe(const KeySpec& spec, std::uint32_t ring_degree) {
 }
 
 void check_spec(const KeySpec& spec, const Parameters& parameters) {
+  if (parameters.num_p() == 0) {
+    throw Error(ErrorKind::kValue, "key: these parameters have no special primes, and so no evaluation keys");
+  }
   const std::uint64_t g = spec.galois_element;
   const bool is_legal =
       spec.kind != KeyKind::kGalois ? g == 0 : g % 2 == 1 && g > 1 && g < 2ull * parameters.ring_degree();
@@ -65,7 +68,7 @@ LimbList special_limbs(const KeySpec& spec, const Parameters& parameters) {
 
 LimbList public_key_limbs(const Parameters& parameters) {
   LimbList limbs = parameters.all_q();
-  limbs.insert(limbs.begin(), static_cast<std::uint16_t>(parameters.num_q()));
+  if (parameters.num_p() != 0) limbs.insert(limbs.begin(), static_cast<std::uint16_t>(parameters.num_q()));
   return limbs;
 }
 

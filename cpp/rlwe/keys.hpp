@@ -34,8 +34,8 @@ struct KeySpec {
 
 /// "galois key 5 (rotation by 1 step)", "relinearisation key", ... for messages.
 std::string describe(const KeySpec& spec, std::uint32_t ring_degree);
-/// Throws lw::Error(kValue) unless the element is odd, > 1 and < 2N (or 0 for all but galois keys), kLevel unless the
-/// level exists, and is level 0 of track 0 for a key to the sparse secret.
+/// Throws lw::Error(kValue) where there are no special primes, and unless the element is odd, > 1 and < 2N (or 0 for
+/// all but galois keys), kLevel unless the level exists, and is level 0 of track 0 for a key to the sparse secret.
 void check_spec(const KeySpec& spec, const Parameters& parameters);
 /// Special limbs of a key: those of its level, but for a key to the sparse secret the first one only.
 LimbList special_limbs(const KeySpec& spec, const Parameters& parameters);
@@ -67,7 +67,7 @@ struct PublicKey {
   bool is_unproved = false;  // made from residues: has no seed, and nothing is known of its noise
 };
 
-/// The first special limb, by which encryptions are divided to leave no more noise than that rounds, and all Q limbs.
+/// The first special limb, if any, by which encryptions are divided to leave no noise but that of rounding, and all Q.
 LimbList public_key_limbs(const Parameters& parameters);
 
 /// The part of a digit that lies in some basis.

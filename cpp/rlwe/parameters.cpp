@@ -20,7 +20,9 @@ void require(bool holds, const std::string& message) {
 }
 
 void check_primes(const ParameterFields& f) {
-  require(!f.q.empty() && !f.p.empty(), "needs at least one chain prime (q) and one special prime (p)");
+  require(!f.q.empty(), "needs at least one chain prime (q)");
+  require(!f.p.empty() || (f.digits.empty() && f.low_p.empty() && f.gadgets.empty()),
+          "without special primes (p) there are no evaluation keys, and so no digits or gadgets of them");
   require(f.q.size() + f.p.size() + f.low_p.size() <= kMaxLimbs, "more than " + std::to_string(kMaxLimbs) + " primes");
   const unsigned max_bits = f.insecure ? kMaxInsecurePrimeBits : kMaxPrimeBits;
   std::set<std::uint64_t> seen;
@@ -116,7 +118,7 @@ void check(const ParameterFields& f) {
           "ring_degree " + std::to_string(f.ring_degree) + " is not a power of two in [2^10, 2^17]");
   check_primes(f);
   check_plain_modulus(f);
-  check_digits(f.digits, f.q.size(), "digits");
+  if (!f.p.empty()) check_digits(f.digits, f.q.size(), "digits");
   check_gadgets(f);
   require(!f.tracks.empty() && f.tracks.size() <= kMaxLimbs, "needs 1 to " + std::to_string(kMaxLimbs) + " tracks");
   for (std::size_t i = 0; i < f.tracks.size(); ++i) check_track(f, f.tracks[i], "track " + std::to_string(i));

@@ -44,8 +44,8 @@ struct Gadget {
 struct ParameterFields {
   std::uint32_t ring_degree = 0;
   std::vector<std::uint64_t> q;  // chain primes; a limb's number is its place here
-  std::vector<std::uint64_t> p;  // special primes of the highest levels, limb numbers q.size() and up
-  std::vector<LimbList> digits;  // consecutive, ascending partition of the Q limbs
+  std::vector<std::uint64_t> p;  // special primes of the highest levels, limb numbers q.size() and up; none: no keys
+  std::vector<LimbList> digits;  // consecutive, ascending partition of the Q limbs; none without p
   std::vector<Track> tracks;
   std::string secret = "ternary";  // or "gaussian": distributed as errors are
   std::uint32_t security_bits = 128;

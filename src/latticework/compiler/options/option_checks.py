@@ -134,6 +134,12 @@ def _check_like(program: Program | Circuit, options: CompileOptions) -> None:
             "one of a program on arrays",
             at=program.loc,
         )
+    if not chain.special:
+        raise UserError(
+            "compile: the model given as like= has no special primes in its parameters (num_special=0), and so "
+            "no evaluation keys for others; leave like= out",
+            at=program.loc,
+        )
     for name, asked, there in (
         ("ring_degree", given.ring_degree, chain.ring_degree),
         (

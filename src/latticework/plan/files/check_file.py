@@ -51,6 +51,8 @@ def check_chain(chain: ModulusChain) -> None:
         raise FormatError(f"plan: a limb number is outside the {len(chain.primes)} primes")
     if any(not 0 < n < 1 << 62 for n in (chain.ring_degree, chain.security_bits, *chain.primes, *chain.every_special)):
         raise FormatError("plan: a prime, the ring degree or the security level is no positive number of 62 bits")
+    if chain.bootstrap is not None and not chain.special:
+        raise FormatError("plan: it bootstraps, and its parameters have no special primes for the keys of that")
 
 
 def check_client(spec: ClientSpec) -> None:
@@ -75,6 +77,10 @@ def check_client(spec: ClientSpec) -> None:
     _check_columns(spec)
     _check_constraints(spec)
     manifest = spec.manifest
+    if manifest.uses and not spec.chain.special:
+        raise FormatError(
+            f"plan: it asks for {len(manifest.uses)} evaluation keys, and its parameters have no special primes for any"
+        )
     for use in manifest.uses:
         key = use.spec
         is_element = key.galois_element % 2 == 1 and 1 < key.galois_element < 2 * spec.chain.ring_degree

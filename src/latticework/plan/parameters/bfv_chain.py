@@ -26,6 +26,7 @@ from latticework.plan.parameters.stated_primes import (
     PrimeRequest,
     StatedPrimes,
     check_digits,
+    check_keyless,
     state_primes,
 )
 from latticework.plan.parameters.step_noise import secret_variance
@@ -62,7 +63,7 @@ def bfv_chain(
 
     special = stated.special or largest(p_bits)
     primes = largest(q_bits) if stated.groups is None else tuple(prime for (prime,) in stated.groups)
-    digits = equal_digits(primes, add_up(log2(p) for p in special) + 1)
+    digits = equal_digits(primes, add_up(log2(p) for p in special) + 1) if special else ()
     track = Track(tuple((i,) for i in range(len(primes))), (1.0,) * len(primes))
     return ModulusChain(
         ring_degree, primes, special, digits, (track,), security_bits, insecure, plain_modulus=plain_modulus
@@ -81,6 +82,8 @@ def explicit_bfv_chain(
 ) -> ModulusChain:
     """The chain with primes of these sizes; `num_special` special ones of 49 bits, or as many as make keys cheapest.
 
+    With num_special=0 there are no evaluation keys.
+
     raises  SecurityError where log2(QP) is over the limit, unless `insecure`
     """
     stated = _state_primes(ring_degree, plain_modulus, asked, insecure)
@@ -97,8 +100,9 @@ def explicit_bfv_chain(
             )
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
-    if num_special is not None and (type(num_special) is not int or not 1 <= num_special <= MAX_SPECIAL):
-        raise RangeError(f"Parameters: num_special={num_special!r:.60}; 1 to {MAX_SPECIAL} are possible")
+    if num_special is not None and (type(num_special) is not int or not 0 <= num_special <= MAX_SPECIAL):
+        raise RangeError(f"Parameters: num_special={num_special!r:.60}; 0 to {MAX_SPECIAL} are possible")
+    check_keyless(asked, num_digits)
 
     def with_special(p_sizes: Sequence[float]) -> ModulusChain:
         chain = bfv_chain(ring_degree, plain_modulus, q_bits, p_sizes, stated=stated, security_bits=security_bits)
@@ -107,7 +111,7 @@ def explicit_bfv_chain(
         return check_digits(chain) if stated.all else chain
 
     if p_bits is not None or num_special is not None or stated.special is not None:
-        sizes = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 1)
+        sizes = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
         return judge(with_special(sizes), insecure)
     limbs = len(q_bits) if stated.groups is None else len(stated.groups)
     counts = range(stated.least_special, max(min(limbs, MAX_SPECIAL), stated.least_special) + 1)
@@ -251,8 +255,8 @@ class ChainShape:
 
     @cached_property
     def log2_special(self) -> float:
-        """The first special prime."""
-        return log2(self.chain.special[0])
+        """The bits that public-key encryption divides by."""
+        return log2(self.chain.encryption_divisor)
 
     def log2_q(self, level: int) -> float:
         """Return log2 of the modulus of a level."""

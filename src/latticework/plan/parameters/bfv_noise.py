@@ -76,7 +76,7 @@ class NoiseShape(Protocol):
 
     @property
     def log2_special(self) -> float:
-        """The first special prime."""
+        """The first special prime; 0 where there is none, and public-key encryption divides by 1."""
 
     def log2_q(self, level: int) -> float:
         """Return log2 of the modulus of a level."""

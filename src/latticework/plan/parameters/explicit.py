@@ -27,7 +27,13 @@ from latticework.plan.parameters.select import (
     cut_digits,
     key_switch_ntts,
 )
-from latticework.plan.parameters.stated_primes import PrimeRequest, StatedPrimes, check_digits, state_primes
+from latticework.plan.parameters.stated_primes import (
+    PrimeRequest,
+    StatedPrimes,
+    check_digits,
+    check_keyless,
+    state_primes,
+)
 from latticework.values.extension import _core
 from latticework.values.packing.embedding import SPARSE_WEIGHT
 from latticework.values.sums import add_up
@@ -50,6 +56,8 @@ def explicit_chain(
 ) -> ModulusChain:
     """The chain with these primes; as many special ones as make key switching cheapest where nothing is asked of them.
 
+    With num_special=0 it has none: nothing made of it has a larger modulus than Q, and there are no evaluation keys.
+
     asked        rescaling level i removes entry i of q_bits or primes, entry 0 stays
     scale_bits   log2 of the canonical scale, of all levels or of each (lowest first). Where it does not follow from the
                  level above by squaring and rescaling, it is a profile: values reach it by an integer factor
@@ -71,9 +79,10 @@ def explicit_chain(
     scales: Any = scale_bits if _is_list(scale_bits) else [scale_bits]
     if not all(isinstance(bits, int | float) and not isinstance(bits, bool) for bits in scales):
         raise RangeError(f"Parameters: scale_bits={scale_bits!r:.60}; give a number of bits, or one for each level")
-    for name, count in (("num_special", num_special), ("num_digits", num_digits)):
-        if count is not None and (type(count) is not int or not 1 <= count <= MAX_COUNT):
-            raise RangeError(f"Parameters: {name}={count!r:.60}; give a whole number, 1 or more")
+    for name, count, least in (("num_special", num_special, 0), ("num_digits", num_digits, 1)):
+        if count is not None and (type(count) is not int or not least <= count <= MAX_COUNT):
+            raise RangeError(f"Parameters: {name}={count!r:.60}; give a whole number, {least} or more")
+    check_keyless(asked, num_digits)
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
     levels = [_sizes(entry) for entry in (() if q_bits is None else q_bits)]
@@ -151,8 +160,8 @@ def _chain(
     num_digits: int | None,
     security_bits: int,
 ) -> ModulusChain:
-    if not levels or not (p_bits or stated.special):
-        raise LevelError(f"Parameters: q_bits has {len(levels)} levels and p_bits {len(p_bits)} primes; both need one")
+    if not levels:
+        raise LevelError("Parameters: q_bits has 0 levels; give one or more")
     if stated.groups is None:
         _check_sizes("q_bits", [bits for sizes in levels for bits in sizes], ring_degree)
     _check_sizes("p_bits", p_bits, ring_degree)
@@ -185,7 +194,7 @@ def _chain(
         starts.append(starts[-1] + len(group))
     groups = tuple(tuple(range(a, b)) for a, b in pairwise(starts))
     primes = tuple(p for group in picked for p in group)
-    digits = _digits(primes, log2(prod(special)), num_digits)
+    digits = _digits(primes, log2(prod(special)), num_digits) if special else ()
     return ModulusChain(ring_degree, primes, special, digits, (Track(groups, tuple(reversed(scales))),), security_bits)
 
 
@@ -264,16 +273,23 @@ def judge(chain: ModulusChain, insecure: bool) -> ModulusChain:
     remedy = f"use ring_degree={large_enough[0]}, or " if large_enough else ""
     allowed = "allows no modulus at all" if limit is None else f"allows at most {limit}"
     more = "" if limit is None else f" ({over(chain.log2_qp - limit, 0)} too many)"
+    is_secure_without = limit is not None and add_up(log2(p) for p in chain.primes) <= limit
+    keyless = ", or num_special=0 where no evaluation key is needed" if is_secure_without else ""
     raise SecurityError(
-        f"Parameters: log2(QP) = {over(chain.log2_qp, limit or 0)}, but {chain.security_bits}-bit security at "
-        f"N={chain.ring_degree} {allowed}{more}; {remedy}fewer or smaller levels; insecure=True is for tests with "
-        "data that are not secret"
+        f"Parameters: {_modulus_text(chain, limit)}, but {chain.security_bits}-bit security at "
+        f"N={chain.ring_degree} {allowed}{more}; {remedy}fewer or smaller levels{keyless}; insecure=True is for tests "
+        "with data that are not secret"
     )
+
+
+def _modulus_text(chain: ModulusChain, limit: int | None) -> str:
+    """The bits that security is counted on: of Q alone where there are no special primes."""
+    return f"log2({'QP' if chain.special else 'Q'}) = {over(chain.log2_qp, limit or 0)}"
 
 
 def _refuse_secret(chain: ModulusChain, limit: int | None) -> SecurityError:
     """The error for secrets that are not uniform ternary: over the limit of their table, or in none."""
-    bits = f"log2(QP) = {over(chain.log2_qp, limit or 0)}"
+    bits = _modulus_text(chain, limit)
     of = f"{chain.security_bits}-bit security of {secret_text(chain)} at N={chain.ring_degree}"
     tests = "insecure=True is for tests with data that are not secret"
     if limit is not None:

@@ -69,6 +69,8 @@ def gadgets_by_level(chain: ModulusChain, special: Mapping[int, int]) -> Modulus
     """
     if not isinstance(special, Mapping):
         raise RangeError(f"special_below={special!r:.60}; give numbers of special primes by level, such as {{8: 6}}")
+    if not chain.special:
+        raise RangeError("special_below: num_special=0 leaves no evaluation keys to have special primes; leave one out")
     for level, count in special.items():
         if type(level) is not int or not 0 <= level < chain.main.top:
             raise RangeError(f"special_below: there is no level {level!r:.60} below the highest, {chain.main.top}")

@@ -83,8 +83,8 @@ class ModulusChain:
     """All primes of a parameter set and how levels and key-switching digits are cut from them.
 
     primes    Q limbs; a limb's number is its place here
-    special   P limbs of the highest levels, numbered after the Q limbs
-    digits    partition of the Q limbs for key switching there
+    special   P limbs of the highest levels, numbered after the Q limbs; none where there are no evaluation keys
+    digits    partition of the Q limbs for key switching there; none without special primes
     tracks    tracks[0] is the main ladder
     insecure  True only where the user asked for less than `security_bits` by name
     floor     level of the main track at which a bootstrap starts, 0 where there is none
@@ -144,6 +144,11 @@ class ModulusChain:
         """The same of the largest keys of lower levels, gadget by gadget."""
         parts = (self.primes[: g.limbs] + self.every_special[: g.num_special] for g in self.gadgets)
         return tuple(add_up(log2(p) for p in part) for part in parts)
+
+    @property
+    def encryption_divisor(self) -> int:
+        """The modulus that encryption under the public key has besides Q, and divides by: the first special prime."""
+        return prod(self.special[:1])
 
     @property
     def every_special(self) -> tuple[int, ...]:

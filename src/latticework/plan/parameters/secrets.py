@@ -30,7 +30,7 @@ def check_secret(secret: Any, weight: Any, ring_degree: int) -> tuple[str, int]:
 
 def sparse_key_bits(chain: ModulusChain) -> float:
     """log2 of the modulus of the key to the sparse secret: q0 and the first special prime."""
-    return log2(chain.primes[0]) + log2(chain.special[0])
+    return log2(chain.primes[0]) + log2(chain.encryption_divisor)
 
 
 def secret_limit_bits(chain: ModulusChain) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import log2
 from typing import Any
 
-from latticework.errors import PrecisionError, RangeError
+from latticework.errors import LevelError, PrecisionError, RangeError
 from latticework.errors.rounded_numbers import over
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters.modulus_chain import ModulusChain
@@ -25,7 +25,8 @@ class PrimeRequest:
     """The wishes of an expert for the primes of a chain: sizes, or the primes themselves.
 
     q_bits, primes                sizes of the primes of the levels, lowest first; or these themselves
-    p_bits, num_special, special  sizes of the special primes; or how many of 49 bits; or these themselves
+    p_bits, num_special, special  sizes of the special primes; or how many of 49 bits, 0 for a set without evaluation
+                                  keys; or these themselves
     """
 
     q_bits: Any = None
@@ -73,6 +74,20 @@ def state_primes(ring_degree: int, asked: PrimeRequest, *, insecure: bool) -> St
     return StatedPrimes(groups, special)
 
 
+def check_keyless(asked: PrimeRequest, num_digits: Any) -> None:
+    """LevelError for special primes that are stated to be none without saying so, RangeError for digits of none."""
+    if asked.p_bits is not None and len(asked.p_bits) == 0:
+        raise LevelError(
+            "Parameters: p_bits has no prime; give one or more, or num_special=0 in its place, for parameters without "
+            "evaluation keys"
+        )
+    if asked.num_special == 0 and num_digits is not None:
+        raise RangeError(
+            f"Parameters: num_digits={num_digits!r:.60} with num_special=0, which leaves no evaluation keys to have "
+            "digits; leave one out"
+        )
+
+
 def stated_groups(primes: Any, special: Any, ring_degree: int, *, insecure: bool) -> tuple[Group, ...]:
     """The primes of each level, lowest first: one, or two of a tuple.
 
@@ -118,7 +133,7 @@ def check_digits(chain: ModulusChain) -> ModulusChain:
     raises  PrecisionError where a digit is larger than the product of the special primes
     """
     log2_p = add_up(log2(p) for p in chain.special)
-    largest = max(add_up(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits)
+    largest = max((add_up(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits), default=0.0)
     if largest > log2_p + 1:
         raise PrecisionError(
             f"Parameters: the largest digit of key switching has {over(largest, log2_p)} bits, the special primes have "

@@ -44,9 +44,10 @@ def symmetric_encryption() -> float:
 
 
 def public_encryption(chain: ModulusChain) -> float:
-    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
+    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime, if any,
+    rounded."""
     spread, mask = secret_variance(chain) * chain.ring_degree, SECRET_VARIANCE * chain.ring_degree
-    error = ERROR_VARIANCE * (1 + (mask + spread)) / chain.special[0] ** 2
+    error = ERROR_VARIANCE * (1 + (mask + spread)) / chain.encryption_divisor**2
     return sqrt(error + ROUNDING_VARIANCE * (1 + spread) + encoding() ** 2)
 
 

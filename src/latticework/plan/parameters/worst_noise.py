@@ -33,9 +33,10 @@ def symmetric_encryption() -> float:
 
 
 def public_encryption(chain: ModulusChain) -> float:
-    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
+    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime, if any,
+    rounded."""
     n, most = chain.ring_degree, secret_sum(chain)
-    return ERROR_BOUND * (1 + n + most) / chain.special[0] + ROUNDING_BOUND * (1 + most) + ROUNDING_BOUND
+    return ERROR_BOUND * (1 + n + most) / chain.encryption_divisor + ROUNDING_BOUND * (1 + most) + ROUNDING_BOUND
 
 
 def mod_down(secret_sum: float, degree: int = 1) -> float:

@@ -8,7 +8,7 @@ from latticework.plan.parameters.bfv_chain import ChainShape
 from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel, Source, are_related, sum_of_related
 from latticework.schemes.bfv.bfv_parameters import Parameters
 from latticework.schemes.rlwe.checks import locate, whole
-from latticework.schemes.rlwe.parameters import need_parameters
+from latticework.schemes.rlwe.parameters import need_parameters, need_special
 
 MAX_LINEAGE = 512  # sources told apart; the noise of more may come from any encryption
 
@@ -24,6 +24,7 @@ class NoiseModel(ShapeNoiseModel):
     def __init__(self, parameters: Parameters) -> None:
         need_parameters("NoiseModel", parameters, Parameters)
         super().__init__(ChainShape(parameters.chain))
+        self._set = parameters
         self._encryptions = 0
 
     def fresh(self, *, public_key: bool = True) -> Noise:
@@ -31,6 +32,10 @@ class NoiseModel(ShapeNoiseModel):
         self._encryptions += 1
         lineage = frozenset([(self._encryptions, 0, False)])
         return replace(super().fresh(public_key=public_key), lineage=lineage)
+
+    def _switch(self, x: Noise) -> Noise:
+        need_special("NoiseModel: a relinearised product or a rotation", self._set)
+        return super()._switch(x)
 
     def add(self, x: Noise, y: Noise) -> Noise:
         """Return the noise of a sum or difference."""

@@ -38,7 +38,8 @@ class Parameters(ChainParameters):
     batching       False: any plain_modulus up to 2^60 without a factor in common with the primes, as 2**32, for values
                    encoded as coefficients
     p_bits         sizes of the special primes of key switching; or special, these themselves; or num_special of 49
-                   bits; or none of these, to have the number chosen with which key switching is cheapest
+                   bits; or none of these, to have the number chosen with which key switching is cheapest.
+                   num_special=0: no evaluation key can be made, and Q alone counts for security
     num_digits     digits of key switching; as few as stay below the product of the special primes if not given
     special_below  levels: numbers of special primes of keys for that level and those below, which leave more of the
                    secure modulus to them; such keys serve no other levels, and there is one for each number

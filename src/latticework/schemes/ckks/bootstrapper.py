@@ -17,6 +17,7 @@ from latticework.schemes.ckks.ckks_ciphertext import Ciphertext
 from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.ckks.planned import Place, PlannedOperation, PlannedStep
 from latticework.schemes.rlwe.checks import fail, needs, whole
+from latticework.schemes.rlwe.parameters import need_special
 from latticework.values.packing.key_manifest import KeySpec
 
 
@@ -45,6 +46,7 @@ class Bootstrapper(PlannedOperation):
         if isinstance(parameters, str) and parameters not in BOOTSTRAP_SETS:
             fail(UserError, f"Bootstrapper: there is no set {parameters!r}; there are {', '.join(BOOTSTRAP_SETS)}")
         made = parameters if isinstance(parameters, Parameters) else Parameters.of_chain(bootstrap_chain(parameters))
+        need_special("Bootstrapper", made)
         if made.chain.bootstrap is None:
             fail(LevelError, "Bootstrapper: these parameters have no levels for it; use Bootstrapper(name).parameters")
         self.parameters = made

@@ -49,7 +49,8 @@ class Parameters(ChainParameters):
     primes        in place of q_bits: the primes themselves, or tuples of two; each 1 modulo 2N, of at most 49 bits
     scale_bits    log2 of the scale of every level, or one number a level
     p_bits        sizes of the special primes of key switching; or special, these themselves; or num_special of 49
-                  bits; or none of these, to have the number chosen with which key switching is cheapest
+                  bits; or none of these, to have the number chosen with which key switching is cheapest. num_special=0:
+                  no evaluation key can be made, and Q alone counts for security
     num_digits    digits of key switching (OpenFHE's dnum); chosen so that each is smaller than P if not given
     special_below levels: numbers of special primes of keys for that level and those below, which leave more of the
                   secure modulus to them; keys for low levels then have fewer digits and are quicker. Such keys serve no

@@ -30,6 +30,7 @@ from latticework.schemes.ckks.planned import Place, PlannedOperation
 from latticework.schemes.ckks.polynomial_bounds import polynomial_bound
 from latticework.schemes.rlwe.checks import fail, whole
 from latticework.schemes.rlwe.encodings import check_slots
+from latticework.schemes.rlwe.parameters import need_special
 from latticework.values.packing.key_manifest import KeySpec, galois_action
 
 Level = tuple[int, int]
@@ -186,6 +187,7 @@ class Estimator(Evaluator):
         return Estimate(replace(core, bound=bound), self.parameters, self)
 
     def _keys(self, who: str, x: Ciphertext) -> Any:
+        need_special(who, self.parameters)
         return self._keys_of_all
 
     def _mul_number(self, x: Ciphertext, number: float, scale: float) -> Ciphertext:

@@ -27,6 +27,7 @@ from latticework.schemes.ckks.ckks_checks import scale_text
 from latticework.schemes.ckks.ckks_ciphertext import Ciphertext
 from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.rlwe.checks import fail
+from latticework.schemes.rlwe.parameters import need_special
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.packed_constants import ConstRef
@@ -101,6 +102,7 @@ class PlannedOperation(ABC):
 
         level  the highest if not given;  slots  of the ciphertexts, N/2 if neither this nor the operation says
         """
+        need_special(f"{self.name}: required_keys", parameters)
         level = parameters.check_level(f"{self.name}: required_keys", parameters.levels if level is None else level)
         width = self.slots or slots or parameters.slots
         return self._plan_for(parameters, Place(width, level, parameters.scales[level])).keys
@@ -110,7 +112,8 @@ class PlannedOperation(ABC):
         return None
 
     def _check(self, x: Ciphertext) -> None:
-        """LevelError, ScaleError or ShapeError if x cannot be an operand."""
+        """LevelError, ScaleError or ShapeError if x cannot be an operand; MissingKeyError where it has no keys."""
+        need_special(self.name, x.parameters)
         if x.degree != 1:
             fail(ShapeError, f"{self.name}: the operand at level {x.level} has degree {x.degree}; relinearize it first")
         canonical = x.parameters.scales[x.level]

@@ -17,7 +17,13 @@ from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
 from latticework.schemes.rlwe.encodings import check_slots
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
-from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
+from latticework.schemes.rlwe.parameters import (
+    ChainParameters,
+    Params,
+    check_parameters,
+    need_parameters,
+    need_special,
+)
 from latticework.schemes.rlwe.rlwe_keys import EvaluationKeys
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, signed_steps
@@ -225,6 +231,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     def _keys(self, who: str, x: Cipher) -> Keys:
         if self.keys is None:
+            need_special(who, self.parameters)
             fail(
                 MissingKeyError,
                 f"{who}: this evaluator has no keys: Evaluator(parameters, keys).{who}(...), or for methods and "
@@ -256,6 +263,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     def _factor(self, who: str, x: Cipher) -> None:
         if x.degree != 1:
+            need_special(f"{who} of degree {x.degree}, which has to be relinearised first", self.parameters)
             fail(
                 ShapeError,
                 f"{who}: the operand at level {x.level} has degree {x.degree}; relinearize it first",

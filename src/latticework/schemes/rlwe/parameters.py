@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from latticework.compiler.keys import resident_bytes, stored_bytes
-from latticework.errors import LevelError, ParameterMismatchError, RangeError, UserError
+from latticework.errors import LevelError, MissingKeyError, ParameterMismatchError, RangeError, UserError
 from latticework.errors.shown import count_noun, describe
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import core_parameters
@@ -129,7 +129,7 @@ class ChainParameters:
 
     @property
     def special(self) -> tuple[int, ...]:
-        """The special primes of key switching."""
+        """The special primes of key switching; none where no evaluation key can be made."""
         return self.chain.special
 
     def special_at(self, level: int) -> tuple[int, ...]:
@@ -191,7 +191,11 @@ class ChainParameters:
         return index
 
     def key_bytes(self, level: int | None = None, *, stored: bool = False) -> int:
-        """Bytes of one evaluation key for ciphertexts up to a level, in memory or in a file."""
+        """Bytes of one evaluation key for ciphertexts up to a level, in memory or in a file.
+
+        raises  MissingKeyError where there are no special primes, and so no such keys
+        """
+        need_special("key_bytes", self)
         spec = KeySpec("relin", 0, 0, self.check_level("key_bytes", self.levels if level is None else level))
         return stored_bytes(spec, self.chain) if stored else resident_bytes(spec, self.chain)
 
@@ -202,19 +206,27 @@ class ChainParameters:
         of_secret = f" of {secret_text(chain)}" if secret_text(chain) else ""
         verdict = ", INSECURE: for tests only" if chain.insecure else ""
         lower = [f"{g.num_special} with {g.limbs} primes of Q" for g in chain.gadgets]
-        digits = [add_up(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits]
         rows = [
             *self._scheme_rows(),
             ("log2 Q", f"{self.log2_q:.1f}", f"{len(chain.primes)} primes, {self.levels} levels above the last"),
             ("log2 P", f"{self.log2_p:.1f}", ", ".join([f"{len(chain.special)} special primes", *lower])),
             ("log2 QP", f"{self.log2_qp:.1f}", f"{limit} for {chain.security_bits}-bit security{of_secret}{verdict}"),
-            ("digits", f"{len(digits)}", f"of up to {max(digits):.1f} bits"),
-            ("evaluation key", megabytes(self.key_bytes()), f"{megabytes(self.key_bytes(stored=True))} in a file"),
+            *self._key_rows(),
             ("ciphertext", megabytes(16 * chain.ring_degree * len(chain.primes)), "in memory, at the top level"),
         ]
         lines = [f"{self.scheme.upper()} parameters"]
         lines += [f"  {name:<15}{value:>10}  {note}" for name, value, note in rows]
         return "\n".join([*lines, *self._level_lines()])
+
+    def _key_rows(self) -> list[tuple[str, str, str]]:
+        """The rows of the summary about evaluation keys."""
+        if not self.special:
+            return [("evaluation key", "none", "without special primes")]
+        digits = [add_up(log2(self.primes[limb]) for limb in digit) for digit in self.chain.digits]
+        return [
+            ("digits", f"{len(digits)}", f"of up to {max(digits):.1f} bits"),
+            ("evaluation key", megabytes(self.key_bytes()), f"{megabytes(self.key_bytes(stored=True))} in a file"),
+        ]
 
     def _scheme_rows(self) -> list[tuple[str, str, str]]:
         """The first rows of the summary: ring, slots and what else the scheme has."""
@@ -289,6 +301,16 @@ def check_parameters(who: str, found: ChainParameters, expected: ChainParameters
         fail(
             ParameterMismatchError,
             f"{who} is of {found!r}, not of {expected!r}: use things of one parameter set",
+        )
+
+
+def need_special(who: str, parameters: ChainParameters) -> None:
+    """MissingKeyError unless a parameter set has the special primes that evaluation keys are made with."""
+    if not parameters.special:
+        fail(
+            MissingKeyError,
+            f"{who}: {parameters!r} have no special primes (num_special=0), so that there are no evaluation keys of "
+            "them; make parameters with num_special=1 or more, and keys and ciphertexts of these",
         )
 
 

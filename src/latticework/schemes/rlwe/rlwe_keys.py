@@ -24,7 +24,13 @@ from latticework.plan.parameters.secrets import secret_text
 from latticework.runtime.devices.device import Device
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, type_text, whole, whole_list
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
-from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
+from latticework.schemes.rlwe.parameters import (
+    ChainParameters,
+    Params,
+    check_parameters,
+    need_parameters,
+    need_special,
+)
 from latticework.schemes.rlwe.residues import (
     KEY_SET_BYTES,
     Form,
@@ -180,7 +186,7 @@ class PublicKey(Key[Params, _core.PublicKey]):
     def residues(self, form: Form = "coefficients") -> Residues:
         """b and a with b + a s = e, small, as uint64 of shape (2, limbs, N).
 
-        Limb 0 is modulo the first special prime, the others modulo `parameters.primes`. form: as of `Ciphertext`
+        Limb 0 is modulo the first special prime, if any, others modulo `parameters.primes`. form: as of `Ciphertext`
         """
         return _core.public_key_residues(self.core, is_ntt("residues", form))
 
@@ -197,7 +203,7 @@ class PublicKey(Key[Params, _core.PublicKey]):
         who = f"{cls._parameters.scheme}.PublicKey.from_residues"
         need_parameters(who, parameters, cls._parameters)
         require_insecure(who, parameters, FOREIGN)
-        primes = parameters.special[0], *parameters.primes
+        primes = *parameters.special[:1], *parameters.primes
         checked = check_residues(who, residues, (2,), primes, parameters.ring_degree)
         owner = check_key_set(who, key_set)
         return cls(_core.public_key_from_residues(parameters.context, checked, is_ntt(who, form), owner), parameters)
@@ -360,6 +366,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         """
         who = f"{cls._parameters.scheme}.EvaluationKeys.from_residues"
         need_parameters(who, parameters, cls._parameters)
+        need_special(who, parameters)
         require_insecure(who, parameters, FOREIGN)
         specs = list(residues) if isinstance(residues, Mapping) else []
         if not specs or not all(isinstance(s, KeySpec) and s.kind in ("relin", "galois") for s in specs):
@@ -405,6 +412,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
 
     @classmethod
     def _open(cls, source: str | bytes, parameters: ChainParameters) -> _core.EvaluationKeys:
+        need_special(cls.__name__, parameters)
         return _core.load_evaluation_keys(source, parameters.context)
 
     def __repr__(self) -> str:
@@ -476,6 +484,7 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         on_key: OnKey | None = None,
     ) -> Evaluation:
         """Keys for relinearisation, rotations, what 2N - 1 does if `other`, and what operations list."""
+        need_special(who, self.parameters)
         if not isinstance(required, Sequence) or not all(isinstance(s, KeySpec) for s in required):
             fail(DtypeError, f"{who}: required is {required!r:.60}; give what required_keys() lists")
         if on_key is not None and not callable(on_key):

@@ -6,7 +6,8 @@
 
 namespace lw::gpu {
 
-inline constexpr std::uint32_t kMatmulRows = 4;  // of a thread, which reads each residue once for all of them
+// Rows of a thread, which reads each residue once for all of them. Four of 64-bit words take more than 64 registers.
+inline constexpr std::uint32_t kMatmulRows = 2;
 
 /// In a grid of (parts of a limb, limbs, blocks of rows times polys).
 template <class A>

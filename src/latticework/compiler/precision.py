@@ -213,8 +213,7 @@ class PrecisionSearch:
             if quicker is not None:
                 return quicker
             try:
-                measured = self.measure.measure(plan)
-                missing = max(self.missing_bits(measured, plan.chain), bounds.short_bits)
+                measured, missing = self.measure_missing(plan, bounds)
             except RangeError:  # there is room for what the trial plan reached, which has less noise
                 if not left:
                     raise
@@ -237,11 +236,19 @@ class PrecisionSearch:
         if chain is None:
             return None
         plan, bounds = self.plan_lowered(emit_primitives(lowered.module, lowered, chain))
-        with suppress(RangeError):
-            measured = self.measure.measure(plan)
-            if max(self.missing_bits(measured, chain), bounds.short_bits) <= 0:
-                return self.add_error_bounds(plan, measured, bounds)
-        return None
+        try:
+            measured, missing = self.measure_missing(plan, bounds)
+        except RangeError:
+            return None
+        return None if missing > 0 else self.add_error_bounds(plan, measured, bounds)
+
+    def measure_missing(self, plan: Plan, bounds: ValueBounds) -> tuple[Measured, int]:
+        """Measure a plan, and count the bits of precision that it misses.
+
+        raises  RangeError where values of a simulation, noise included, leave the modulus
+        """
+        measured = self.measure.measure(plan)
+        return measured, max(self.missing_bits(measured, plan.chain), bounds.short_bits)
 
     def probe(self, ring_degree: int, security_bits: int) -> tuple[Plan, ValueBounds, Measured, float]:
         """Measure a plan at a guessed scale: with what its values can be, its noise, and the largest value seen.

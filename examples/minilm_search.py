@@ -27,6 +27,7 @@ import latticework as lw
 from bench.zoo import minilm, minilm_search
 from latticework.progress import ProgressBar
 
+CLOSE = 0.999  # cosine with PyTorch's embedding, of queries like those of calibration
 SHOWN = 10  # of the sentences that are closest
 MEMORY = "11.5GB"  # of the server's keys, weights and ciphertexts: 12 GB with Python and what this file imports
 
@@ -78,6 +79,7 @@ def encrypt(files: Folders, query: str) -> None:
     """The client: embedded tokens and their weights, encrypted."""
     if files.sent.exists():
         return
+    print("encrypting the query", flush=True)
     client = lw.Client.load(files.client_file)
     client.load_keys(files.keys)
     client.encrypt(*minilm.padded(query)).save(files.sent)
@@ -89,6 +91,8 @@ def run(files: Folders, memory: str, threads: int) -> None:
         return
     started = time.perf_counter()
     server = lw.Server.load(files.plan, files.keys / "evaluation.lwkeys", memory=memory, threads=threads)
+    if files.checkpoint.exists():
+        print("loading, to go on from the checkpoint", flush=True)
     with ProgressBar("searching") as bar:
         checkpoint = lw.Checkpoint(files.checkpoint, keep=True)
         server(server.load_encrypted(files.sent), checkpoint=checkpoint, on_event=bar).save(files.result)
@@ -110,7 +114,10 @@ def show(files: Folders, query: str) -> None:
     exact = minilm_search.embedding(minilm.layers(), query)
     expected = np.load(files.corpus) @ exact / np.linalg.norm(exact)
     places = np.argsort(np.argsort(-expected))
-    print(f"cosine of the embedding with PyTorch's: {minilm.cosine(embedding[None], exact[None]):.6f}")
+    cosine = minilm.cosine(embedding[None], exact[None])
+    print(f"cosine of the embedding with PyTorch's: {cosine:.6f}")
+    if cosine < CLOSE:
+        print(f"that is below {CLOSE}: a value left the range of its function, so the result is wrong; ask otherwise")
     print("cosine  PyTorch's  place there")
     sentences = minilm_search.corpus_sentences()
     for number in np.argsort(-cosines)[:SHOWN]:
@@ -135,7 +142,7 @@ def main() -> None:
     asked = parser.parse_args()
     try:
         minilm.padded(asked.query)
-    except ValueError as error:  # it is too long
+    except ValueError as error:  # it is empty, or too long
         parser.error(str(error))
     files = Folders(asked.folder, asked.query)
     for name, step in steps.items():

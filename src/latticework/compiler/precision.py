@@ -218,8 +218,9 @@ class PrecisionSearch:
                 if not left:
                     raise
                 missing = OVERFLOWED_BITS
-            if missing <= 0:
+            if missing <= 0 and (not left or self.withstands_noise(plan, measured)):
                 return self.add_error_bounds(plan, measured, bounds)
+            missing = max(missing, 1)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
         raise PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached: {missing} bits are missing at a scale of "
@@ -240,7 +241,13 @@ class PrecisionSearch:
             measured, missing = self.measure_missing(plan, bounds)
         except RangeError:
             return None
-        return None if missing > 0 else self.add_error_bounds(plan, measured, bounds)
+        if missing > 0 or not self.withstands_noise(plan, measured):
+            return None
+        return self.add_error_bounds(plan, measured, bounds)
+
+    def withstands_noise(self, plan: Plan, measured: Measured) -> bool:
+        """Whether a plan has room for noise of many deviations, which is certain where it has no polynomials."""
+        return not plan.approximations or self.measure.withstands(plan, measured)
 
     def measure_missing(self, plan: Plan, bounds: ValueBounds) -> tuple[Measured, int]:
         """Measure a plan, and count the bits of precision that it misses.

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.stage_results import Vectors
+from latticework.errors import RangeError
 from latticework.frontend.calibration.calibration_data import (
     Sample,
     affordable_samples,
@@ -29,6 +30,8 @@ SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones have the largest output, and the largest errors of one draw
 MOST_TURNS = 4  # values of a run-time integer that are simulated, the smallest and the largest among them
 ENOUGH_DRAWS = 24  # of the noise, to know a deviation to about 15 %
+LARGER_NOISE = 3.0  # times what is expected: by the secret some slot has three times as much in every run
+MOST_GROWTH = 4.0  # of errors by that of the noise, where polynomials stay within their intervals
 MOST_SLOTS = 1 << 16  # of one vector, simulated side by side
 MOST_PLACES = 1 << 21  # of the largest array
 
@@ -72,6 +75,10 @@ class Measure:
         outputs = [max(deviations) for deviations in zip(*(m.outputs for m in measured), strict=True)]
         positions = {p for m in measured for p in m.tensors}
         return Measured(outputs, {p: max(m.tensors.get(p, 0.0) for m in measured) for p in positions})
+
+    def withstands(self, plan: Plan, measured: Measured) -> bool:
+        """Whether errors of outputs grow about as noise does, where that is larger than expected."""
+        return all(runs.withstands(plan, measured) for runs in self.runs)
 
 
 class _Runs:
@@ -177,6 +184,25 @@ class _Runs:
         shapes = [(runs, *exact.shape[1:]) for exact in self.exact]
         noisy = [np.broadcast_to(y, shape) for y, shape in zip(outputs, shapes, strict=True)]
         return Measured([self.deviation(a, b) for a, b in zip(self.exact, noisy, strict=True)], tensors)
+
+    def withstands(self, plan: Plan, measured: Measured) -> bool:
+        """Whether errors of outputs grow about as noise does, where that is larger than expected.
+
+        Where a polynomial gets an argument beyond its interval it may be off by any amount. Some slot of some run has
+        noise of many deviations, which few draws do not show, and all its errors grow far more than noise does then.
+        """
+        noise = np.random.default_rng(2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                outputs = simulate(
+                    plan, self.stacks(plan, self.draws), noise=noise, public_key=True, noise_factor=LARGER_NOISE
+                )
+            except RangeError:
+                return False
+        runs = self.draws * len(self.samples)
+        noisy = [np.broadcast_to(y, (runs, *exact.shape[1:])) for y, exact in zip(outputs, self.exact, strict=True)]
+        pairs = zip(self.exact, noisy, measured.outputs, strict=True)
+        return all(self.deviation(a, b) <= MOST_GROWTH * LARGER_NOISE * usual for a, b, usual in pairs)
 
     def deviation(self, exact: FloatArray, noisy: FloatArray) -> float:
         """Root mean square error where it is largest.

@@ -30,6 +30,7 @@ def simulate(
     public_key: bool = False,
     on_value: OnValue | None = None,
     into_bootstraps: bool = False,
+    noise_factor: float = 1.0,
 ) -> list[npt.NDArray[Any]]:
     """Packed outputs of a plan, decoded to tensors: float64, or for BFV int64, exact modulo t, nearest to zero.
 
@@ -40,6 +41,7 @@ def simulate(
     on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
                 (runs, slots); (count, slots) or (runs, count, slots) where there are several vectors
     into_bootstraps  follow the code of bootstraps, as a check: each takes up to seconds, and is one step otherwise
+    noise_factor  of all noise that is drawn
     raises      LevelError, ScaleError, ShapeError or IrError where the code breaks the rules of its instructions,
                 RangeError where a value is too large for its modulus, or a trip count for its loop
     """
@@ -48,6 +50,7 @@ def simulate(
         if plan.chain.scheme == "bfv"
         else Simulation(plan, noise, on_value, into_bootstraps=into_bootstraps)
     )
+    run.noise_factor = noise_factor
     fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
     arguments: list[Item] = []
     items: int | None = None

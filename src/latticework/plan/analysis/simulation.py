@@ -51,6 +51,7 @@ class Simulation(Domain):
         self.noise = noise
         self.on_value = on_value
         self.draws_secret = False
+        self.noise_factor = 1.0  # of all noise that is drawn
         self.shares: dict[int, Slots] = {}
         self.drawn = 0
         self.pool: Slots = np.zeros(0)
@@ -90,7 +91,7 @@ class Simulation(Domain):
         if self.noise is None:
             return parts
         shares = np.sqrt(self.secret_shares(parts.shape[-1])) if self.draws_secret else 1.0
-        disturbed: Slots = parts + deviation * shares * self.normal(parts.shape)
+        disturbed: Slots = parts + self.noise_factor * deviation * shares * self.normal(parts.shape)
         return disturbed
 
     def hold(self, register: int, value: Item) -> None:
@@ -191,7 +192,7 @@ class Simulation(Domain):
         """The value with noise of this coefficient deviation, if noise is drawn."""
         if self.noise is None:
             return value
-        sigma = deviation * np.sqrt(value.shape[-1]) / scale
+        sigma = self.noise_factor * deviation * np.sqrt(value.shape[-1]) / scale
         if not np.iscomplexobj(value):
             real: Slots = value + sigma * self.normal(value.shape)
             return real

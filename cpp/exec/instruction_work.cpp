@@ -350,6 +350,16 @@ auto Interpreter::work<Opcode::kMapSums>(const Instruction& instruction) -> Regi
                       spend(instruction), keys, plan_.type(instruction.out[0])));
 }
 
+template <>
+auto Interpreter::work<Opcode::kPublicMatmul>(const Instruction& instruction) -> RegisterValues {
+  const ValueType& type = plan_.type(instruction.out[0]);
+  const Ciphertexts x = spend(instruction);
+  const double scale = type.scale / x[0].scale;
+  const WeightMatrix& weights =
+      constants_.weights(static_cast<std::uint32_t>(instruction.imm[0]), {type.count, x.size()}, scale);
+  return one(evaluator_.matrix_product(x, weights, type.scale));
+}
+
 // -- what changes how values are held ----------------------------------------------------
 
 template <>

@@ -139,6 +139,19 @@ std::size_t PlaintextProvider::cached_coefficient_bytes() const {
   return rounded_bytes_;
 }
 
+const WeightMatrix& PlaintextProvider::weights(std::uint32_t constant, MatrixShape shape, double scale) {
+  const std::pair name(constant, scale);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = weights_.find(name); known != weights_.end()) return *known->second;
+  }
+  std::vector<double> numbers;
+  for (const std::complex<double> number : source_(constant, std::nullopt)) numbers.push_back(number.real());
+  auto made = std::make_unique<const WeightMatrix>(numbers, shape, scale);
+  const std::lock_guard lock(mutex_);
+  return *weights_.try_emplace(name, std::move(made)).first->second;  // another run may have made it meanwhile
+}
+
 void PlaintextProvider::wait_for_others(std::unique_lock<std::mutex>& lock, const Name& name) {
   for (auto other = making_.find(name); other != making_.end() && other->second.process == getpid();
        other = making_.find(name)) {

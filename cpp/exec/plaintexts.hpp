@@ -17,12 +17,13 @@
 #include "exec/prepared_constants.hpp"
 #include "exec/scheme.hpp"
 #include "math/blake3.hpp"
+#include "rlwe/weight_matrix.hpp"
 
 namespace lw {
 
 /// The slot vectors of a constant, one after the other: as many values each as the type has slots, or a power of two
 /// fewer that are then repeated.
-/// Plaintexts of one product of a block map where `product` is given.
+/// Plaintexts of one product of a block map where `product` is given. Of a matrix its numbers, row after row.
 using ConstantSource =
     std::function<std::vector<std::complex<double>>(std::uint32_t constant, std::optional<std::uint32_t> product)>;
 
@@ -90,6 +91,10 @@ class PlaintextProvider {
   void foresee(std::size_t bytes);
   /// An upper bound on the bytes of coefficients of a constant of this type.
   std::size_t coefficient_bytes(const ValueType& type) const noexcept;
+
+  /// A matrix of real numbers times a scale, rounded. It stays as long as the provider does: it is far smaller than
+  /// what it is multiplied with.
+  const WeightMatrix& weights(std::uint32_t constant, MatrixShape shape, double scale);
 
   std::vector<MapProduct> products(std::uint32_t constant) const { return products_(constant); }
   std::size_t budget_bytes() const noexcept { return budget_bytes_; }
@@ -169,6 +174,7 @@ class PlaintextProvider {
   std::map<Name, HeldConstant> held_;
   std::map<Values, std::vector<std::weak_ptr<const Integers>>> held_rounded_;  // not kept, but in use
   std::map<Name, Work> making_;
+  std::map<std::pair<std::uint32_t, double>, std::unique_ptr<const WeightMatrix>> weights_;
   std::size_t most_held_ = 64, most_held_rounded_ = 64;  // entries, before those that nobody has leave
 };
 

@@ -34,6 +34,10 @@ class PlanConstants {
   Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type, bool for_sums) {
     return acquire(constant, product, type, for_sums)[0];
   }
+  /// A matrix of numbers, as integers at a scale.
+  const WeightMatrix& weights(std::uint32_t constant, MatrixShape shape, double scale) {
+    return provider_.weights(constant, shape, scale);
+  }
   const PlaintextProvider& provider() const noexcept { return provider_; }
 
  private:

@@ -41,7 +41,7 @@ class TypeRule {
     const OpcodeInfo& op = info(instruction_.op);
     for (std::size_t i = 0; i < instruction_.imm.size(); ++i) {
       const char kind = op.immediate_kind(i);
-      if (kind != 'v' && kind != 'm' && kind != 'k') continue;
+      if (kind != 'v' && kind != 'm' && kind != 'w' && kind != 'k') continue;
       const std::size_t count = kind == 'k' ? plan_.keys().size() : plan_.num_constants();
       const std::int64_t number = instruction_.imm[i];
       require(number >= 0 && static_cast<std::uint64_t>(number) < count,
@@ -289,6 +289,15 @@ class TypeRule {
     return type;
   }
 
+  /// Sums of ciphertexts times numbers: how many there are, and the scale of the numbers, are stated by the result.
+  ValueType multiplied_by_matrix(const ValueType& stated) const {
+    ValueType type = in(0);
+    require(type.basis == Basis::kQ, "needs ciphers over Q, got " + to_string(type));
+    type.count = stated.count;
+    type.scale = stated.scale;
+    return type;
+  }
+
  private:
   const ValueType& in(std::size_t i) const noexcept { return plan_.type(instruction_.in[i].reg); }
 
@@ -401,6 +410,7 @@ constexpr RuleEntry kRuleEntries[] = {
     {Opcode::kRelinearize, &TypeRule::relinearized},
     {Opcode::kDiagSums, &TypeRule::diagonal_sums},
     {Opcode::kMapSums, &TypeRule::map_sums},
+    {Opcode::kPublicMatmul, &TypeRule::multiplied_by_matrix},
     {Opcode::kDropLevel, &TypeRule::dropped},
     {Opcode::kRelabel, &TypeRule::relabelled},
     {Opcode::kExtend, &TypeRule::extended},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rlwe/key_switch.hpp"
+#include "rlwe/weight_matrix.hpp"
 
 namespace lw {
 
@@ -43,6 +44,10 @@ class Evaluator {
   Ciphertext mul_plain(Ciphertext x, const Plaintext& p) const;  // scales multiply
   /// The sum of mul_plain(x[i], p[i]) over at least one pair, all of one degree, no product stored by itself.
   Ciphertext dot_plain(std::span<const Ciphertext* const> x, std::span<const Plaintext* const> p) const;
+
+  /// The sums of x[u] times weight (v, u), for each v: of any degree, all alike. `scale` is the label of the results.
+  std::vector<Ciphertext> matrix_product(std::span<const Ciphertext> x, const WeightMatrix& weights,
+                                         double scale) const;
 
   /// Every coefficient times `factor`; `scale` is the label of the result.
   Ciphertext mul_int(Ciphertext x, std::int64_t factor, double scale) const;

@@ -192,6 +192,8 @@ class Maker:
             case "map_sums":
                 keys = [self.key("galois", *at) for _ in range(self.pick(0, 2))]
                 return (factor, *keys), (self.pick(0, NUM_CONSTANTS - 1),), 1, ()
+            case "public_matmul":
+                return (over_q,), (self.pick(0, NUM_CONSTANTS - 1),), 1, ()
             case "take":
                 numbers = self.rng.integers(cipher.count, size=self.pick(1, 3))
                 return (cipher,), tuple(map(int, numbers)), 1, ()

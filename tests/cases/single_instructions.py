@@ -46,7 +46,9 @@ from latticework.values.packing.packed_constants import (
     LoopNest,
     MapStrategy,
     MapSums,
+    number_matrix,
     slot_vectors,
+    splat,
 )
 
 ROOM_BITS = 6  # between a value and half its modulus
@@ -271,6 +273,8 @@ def plan_around(maker, op, values=(-1.0, 1.0)):
     code.input(CipherKind(N // 2, 0, maker.chain.main.top, 1.0 if maker.is_bfv else 2.0**25, 1, 0))  # the top level
     if op == "map_sums":
         made = _map_sums(maker, code)
+    elif op == "public_matmul":
+        made = _matrix_product(maker, code)
     else:
         case = maker.right(op)
         if case is None:
@@ -312,6 +316,21 @@ def _map_sums(maker, code):
         a, count=len(sums.products.groups), scale=a.scale * (1.0 if maker.is_bfv else 2.0**22), basis=int(bool(babies))
     )
     return code.op("map_sums", given, [result], [len(code.constants) - 1])
+
+
+def _matrix_product(maker, code):
+    """A matrix of a few numbers, one row of which may be zero."""
+    a = maker.cipher(basis=0, count=maker.pick(2, 6), degree=maker.pick(1, 2))
+    rows = maker.pick(1, 3)
+    numbers = maker.rng.uniform(*code.values, (rows, a.count)) * (np.arange(rows) != maker.pick(1, 2))[:, None]
+    diagonals = tuple(
+        Diagonal(0, splat(float(numbers[out, in_]), a.slots), False, out, in_)
+        for out in range(rows)
+        for in_ in range(a.count)
+    )
+    matrix = number_matrix(LinearMap(a.slots, explicit=diagonals, count_in=a.count, count_out=rows))
+    code.constants.append(matrix)
+    return code.op("public_matmul", [code.input(a)], [replace(a, count=rows, scale=a.scale * 2.0**22)], [0])
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ from latticework.tensor.layout import assign_layouts
 from latticework.tensor.ops.lower import lower_to_vectors
 
 SCARCE_LEVEL_SHARE = 100.0
+MOST_ELEMENTS = 1 << 12  # of a tensor that is tried as so many vectors of a batch
 BOOTSTRAP_ROTATIONS = 12  # that take as long as a bootstrap, by the levels that it leaves: 4.5 s by 14, A14
 
 
@@ -98,12 +99,26 @@ class ArrayVectors:
         if not self.rows and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
             fewer, wide = LayoutAttempt(own, free, depth).lower()
             vectors = wide if fewer < seconds else vectors
-        share = (ring_degree or ring_degree_for(depth)) // 2 // max(self.rows, 1)
-        if self.rows and 1 <= share < vectors.slots:
+        for narrow in self._narrow_widths(needed, (ring_degree or ring_degree_for(depth)) // 2, vectors.slots):
             with suppress(LayoutError):
-                more, narrow = LayoutAttempt(own, share, depth).lower()
-                vectors = narrow if more * share < seconds * vectors.slots else vectors
+                other, narrower = LayoutAttempt(own, narrow, depth).lower()
+                if other * self._rings(narrow, depth) < seconds * self._rings(vectors.slots, depth):
+                    seconds, vectors = other, narrower
         return vectors
+
+    def _narrow_widths(self, largest: int, slots: int, width: int) -> list[int]:
+        """Widths of vectors to try for rows of a batch: what a ring has room for, and one element to a vector.
+
+        Then all rows of an element lie in one ciphertext, and products with public matrices need no rotations.
+        """
+        share = slots // max(self.rows, 1)
+        is_small = self.rows > 1 and largest <= MOST_ELEMENTS and self.options.techniques.matrix_products
+        return [w for w in dict.fromkeys(([share] if self.rows else []) + [1] * is_small) if 1 <= w < width]
+
+    def _rings(self, width: int, depth: int) -> float:
+        """Slots of vectors of all rows, by those of a ring, of which a run takes at least all."""
+        slots = (self.options.ring_degree or ring_degree_for(depth)) // 2
+        return max(1.0, width * max(self.rows, 1) / slots)
 
     def _merge_affine(self) -> Module:
         """The module with affine maps and matrices merged before layouts are chosen."""

@@ -70,9 +70,10 @@ def planned_for_rows(
     if vectors.slots * wanted > most:
         room = most // vectors.slots
         ring = f"ring_degree={ring_degree}" if ring_degree else f"the largest ring, N={2 * most},"
+        told = "1 slot" if vectors.slots == 1 else f"{vectors.slots} slots"
         ask = f"give batch={room} or less" if room > 1 else "leave batch= out"
         raise LayoutError(
-            f"compile: batch={wanted}: a row of {name} takes {vectors.slots} slots, {wanted} rows "
+            f"compile: batch={wanted}: a row of {name} takes {told}, {wanted} rows "
             f"{vectors.slots * wanted}; {ring} has {most}: {ask}; more rows than that are several runs",
             at=at,
         )

@@ -19,6 +19,7 @@ from latticework.plan.schema.schema import Plan, Scores
 from latticework.tensor.ops.lower import PlacedTensor
 from latticework.values.packing.key_manifest import KeyManifest
 from latticework.values.packing.loop_nests.baby_giant import Choice
+from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
 from latticework.values.packing.pack import PackMap
 
 Ranges = Mapping[str, tuple[float, float]]  # by the name of an input
@@ -131,7 +132,7 @@ class Lowered:
     module: Module
     code: Code
     manifest: KeyManifest
-    choices: Mapping[Op, Choice]
+    choices: Mapping[Op, Choice | MatrixChoice]
     levels: LevelPlan | None = None
 
     def is_code_of(self, plan: Plan) -> bool:

@@ -71,6 +71,10 @@ def smoothed(x: lw.Secret[8]):
     return lw.scan(lambda s, part: (0.5 * s + part, s), 0.0, x)
 
 
+def rows_of_features(x: lw.Secret[4, 1024]):
+    return SQUARE[:2, :4] @ x
+
+
 def both_secret(a: lw.Secret[32, 32], b: lw.Secret[32, 32]):
     return a @ b
 
@@ -94,6 +98,7 @@ CASES = {
     "tuned_widths": Case(matrix, ("hoists",)),
     "hoisting": Case(matrix, ("additions",), ("hoists",)),
     "complex_packing": Case(convolution, ("plaintext_products",)),
+    "matrix_products": Case(rows_of_features, ("plaintext_products",), ("integer_products",)),
     "merged_maps": Case(normalised, ("plaintext_products", "rescales")),
     "folded_recurrences": Case(smoothed, ("levels", "rescales")),
     "giant_products": Case(both_secret, ("rotations",)),

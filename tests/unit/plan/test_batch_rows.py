@@ -204,7 +204,8 @@ def test_what_is_no_number_of_rows_is_refused(batch):
 
 def test_batches_that_no_run_can_take_are_refused_with_numbers():
     with pytest.raises(
-        LayoutError, match="a row of centred takes 16 slots, 2048 rows 32768; ring_degree=2048 has 1024: give batch=64"
+        LayoutError,
+        match="a row of centred takes 1 slot, 2048 rows 2048; ring_degree=2048 has 1024: give batch=1024 or less",
     ):
         lw.compile(centred, batch=2000, **SMALL)
     with pytest.raises(UserError, match="bootstraps take the slots of whole vectors"):

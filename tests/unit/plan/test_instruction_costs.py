@@ -23,7 +23,7 @@ from latticework.values.packing.key_manifest import KeySpec
 
 COUNTS = {f.name for f in fields(OperationCounts)}
 FREE = {"take", "take_at", "put_at", "concat", "relabel"}  # beside control
-WITH_CONSTANTS = {op for op, record in RECORDS.items() if set("vm") & set(record.signature.immediates)}
+WITH_CONSTANTS = {op for op, record in RECORDS.items() if set("vmw") & set(record.signature.immediates)}
 DRAWS = 8
 
 

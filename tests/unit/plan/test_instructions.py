@@ -161,11 +161,12 @@ def test_every_opcode_is_an_op_of_a_dialect():
 
 def test_signatures_name_blocks_first_and_constants_of_one_kind():
     for name, signature in SIGNATURES.items():
-        assert signature.immediates.startswith("b" * signature.blocks) and set(signature.immediates) <= set("bkvmn*")
+        assert signature.immediates.startswith("b" * signature.blocks) and set(signature.immediates) <= set("bkvmwn*")
         assert not signature.blocks or RECORDS[name].traits.control
     immediate = (4, 7, 9)
     assert SIGNATURES["encode_at"].constants(immediate) == (("v", 4), ("v", 7), ("v", 9))
     assert SIGNATURES["map_sums"].constants((3,)) == (("m", 3),)
+    assert SIGNATURES["public_matmul"].constants((3,)) == (("w", 3),)
     assert SIGNATURES["take"].constants(immediate) == SIGNATURES["key"].constants((3,)) == ()
 
 

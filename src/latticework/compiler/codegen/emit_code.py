@@ -19,7 +19,7 @@ from latticework.plan.instructions.register_kinds import IndexKind, KeyKind, Kin
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import SourceLocation
 from latticework.values.packing.key_manifest import KeySpec, serving_key
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import Constant
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Code:
     blocks: list[PlanBlock] = field(default_factory=list)
     bootstraps: list[BootstrapBlock] = field(default_factory=list)
     reasons: list[CallReason] = field(default_factory=list)
-    constants: list[ConstRef | MapSums] = field(default_factory=list)
+    constants: list[Constant] = field(default_factory=list)
     locations: list[SourceLocation] = field(default_factory=list)
     watch: dict[int, int] = field(default_factory=dict)
     factors: dict[int, float] = field(default_factory=dict)

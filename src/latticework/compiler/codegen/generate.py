@@ -16,6 +16,7 @@ from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.loop_nests.baby_giant import Choice
+from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
 
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
@@ -33,7 +34,7 @@ class Generated:
     module: Module
     keys: tuple[KeySpec, ...]
     code: Code
-    choices: Mapping[Op, Choice]
+    choices: Mapping[Op, Choice | MatrixChoice]
 
 
 def generate(
@@ -55,7 +56,7 @@ def generate(
     strategies, passes = expansion(managed, chain, techniques, prices, held)
     module = run_passes(managed, (*passes, *PRIMITIVE_PASSES), on_event=on_event)
     keys = plan_keys(module, chain)
-    return Generated(module, keys, emit_code(module, chain, keys), strategies.maps)
+    return Generated(module, keys, emit_code(module, chain, keys), {**strategies.maps, **strategies.matrices})
 
 
 def expansion(

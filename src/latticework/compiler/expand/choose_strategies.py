@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+
+import numpy as np
 
 from latticework.compiler.expand.coeff_to_slot import maps_of_bootstrap
 from latticework.compiler.expand.map_strategies import (
@@ -22,9 +24,11 @@ from latticework.ir.dialects.rlwe_dialect import Level
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_element, signed_steps
 from latticework.values.packing.loop_nests.baby_giant import TYPICAL, Choice, Places, options, places
-from latticework.values.packing.packed_constants import LinearMap
+from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
+from latticework.values.packing.packed_constants import LinearMap, number_matrix
 
-LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
+MATRICES_OF = "ckks.linear_transform"  # that may be products with matrices of numbers
+LINEAR = (MATRICES_OF, "bfv.linear_transform")
 
 
 def choose_strategies(
@@ -41,16 +45,29 @@ def choose_strategies(
             too, and how often each is run counts
     held    keys that are there already: maps take no others where these are enough
     """
+    matrices = _matrices(module, techniques)
     if prices is not None and chain is not None and techniques.shared_keys and techniques.tuned_widths:
-        return _Together(module, chain, techniques, prices, held).choose()
+        return _Together(module, chain, techniques, prices, held, matrices).choose()
     choices: dict[Op, Choice] = {}
     for op in module.walk():
-        if op.name in LINEAR:
+        if op.name in LINEAR and op not in matrices:
             at = TYPICAL if prices is None else prices(cipher(op.operands[0]).level)
             choice = choose_strategy(op.attrs["map"], techniques, at, real=op.attrs.get("real") is True)
             if choice is not None:
                 choices[op] = choice
-    return MapStrategies(choices, techniques)
+    return MapStrategies(choices, techniques, matrices=matrices)
+
+
+def _matrices(module: Module, techniques: Techniques) -> dict[Op, MatrixChoice]:
+    """The maps of a module that multiply whole vectors with numbers."""
+    if not techniques.matrix_products:
+        return {}
+    found: dict[Op, MatrixChoice] = {}
+    for op in module.walk():
+        matrix = number_matrix(op.attrs["map"]) if op.name == MATRICES_OF else None
+        if matrix is not None:
+            found[op] = MatrixChoice(matrix, float(np.max(np.abs(matrix.evaluate(module.sources)))))
+    return found
 
 
 class _Together:
@@ -63,8 +80,9 @@ class _Together:
         techniques: Techniques,
         prices: LevelPrices,
         held: Sequence[KeySpec] = (),
+        matrices: Mapping[Op, MatrixChoice] = {},
     ) -> None:
-        self.held = held
+        self.held, self.matrices = held, matrices
         self.chain, self.techniques, self.prices = chain, techniques, cache(prices)
         self.fixed_keys: dict[int, float] = {}
         self.sites: dict[Op | tuple[LinearMap, Level], MapSite] = {}
@@ -79,10 +97,15 @@ class _Together:
         chosen = dict(zip(self.sites, settle(list(self.sites.values()), self.fixed_keys), strict=True))
         maps = {of: choice for of, choice in chosen.items() if isinstance(of, Op)}
         return MapStrategies(
-            maps, self.techniques, {of: choice for of, choice in chosen.items() if not isinstance(of, Op)}
+            maps,
+            self.techniques,
+            {of: choice for of, choice in chosen.items() if not isinstance(of, Op)},
+            self.matrices,
         )
 
     def _look_at(self, op: Op, runs: float) -> None:
+        if op in self.matrices:
+            return
         if op.name in LINEAR:
             self._add(op, op.attrs["map"], cipher(op.operands[0]).level, runs, real=op.attrs.get("real") is True)
         elif op.name == "ckks.bootstrap":

@@ -91,7 +91,7 @@ def expand(
             case "ckks.linear_transform" | "bfv.linear_transform":
                 attrs, kind = op.attrs, cipher(op.result)
                 new = expand_linear_transform(
-                    p, operands[0], attrs["map"], kind.level.index, kind.scale, strategies.maps.get(op),
+                    p, operands[0], attrs["map"], kind.level.index, kind.scale, strategies.of(op),
                     hoisting=hoisting,
                 )  # fmt: skip
             case "ckks.polynomial":

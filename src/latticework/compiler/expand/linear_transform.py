@@ -18,20 +18,30 @@ from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.values.packing.loop_nests.baby_giant import Choice
 from latticework.values.packing.loop_nests.map_terms import made_outputs, read_inputs
+from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
 from latticework.values.packing.packed_constants import LinearMap, MapStrategy, MapSums
 
 
 def expand_linear_transform(
-    p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float, choice: Choice | None, *, hoisting: bool
+    p: Primitives,
+    x: Value,
+    linear_map: LinearMap,
+    level: int,
+    scale: float,
+    choice: Choice | MatrixChoice | None,
+    *,
+    hoisting: bool,
 ) -> Value:
     """Primitive operations for one linear map; x settled above `level`, or at it where scales are 1.
 
-    choice    how it is carried out; None if it has no diagonals
+    choice    how it is carried out, or the matrix that it is multiplied with; None if it has no diagonals
     hoisting  whether steps of one input share its decomposition
     """
     kind = cipher(x)
     single = (linear_map.count_in, linear_map.count_out) == (1, 1)
     plain_scale = scale * p.product_between(kind.level, level) / kind.scale
+    if isinstance(choice, MatrixChoice):
+        return p.mod_down(_multiply_matrix(p, x, choice, plain_scale), level, scale)
     if choice is None:
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
         return zero if single else p.take(zero, [0] * linear_map.count_out)
@@ -51,6 +61,13 @@ def expand_linear_transform(
     if choice.packing == "outputs":
         result = _unpack(p, result, len(made_outputs(linear_map)))
     return result if single else _fill_zero_outputs(p, result, linear_map, scale)
+
+
+def _multiply_matrix(p: Primitives, x: Value, choice: MatrixChoice, plain_scale: float) -> Value:
+    """The product of a matrix at a scale and an array, in the steps that its numbers are rounded to."""
+    scale, step = cipher(x).scale, choice.step(plain_scale, p.chain.ring_degree)
+    product = p.builder.build("rlwe.public_matmul", [x], matrix=choice.matrix, scale=scale * plain_scale / step)
+    return product if step == 1 else p.mul_int(product, step, scale * plain_scale)
 
 
 def _add_rotated_imaginary(p: Primitives, x: Value, linear_map: LinearMap, apart: int) -> Value:

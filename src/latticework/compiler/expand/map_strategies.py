@@ -21,6 +21,7 @@ from latticework.values.packing.loop_nests.baby_giant import (
     count_unpacked,
     places,
 )
+from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
 from latticework.values.packing.packed_constants import LinearMap
 
 LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map whose operand is at a level
@@ -33,11 +34,17 @@ class MapStrategies:
     maps        its own
     techniques  by which those of bootstraps are, where that was not decided for all maps at once:
     pieces      then by the levels of their operands
+    matrices    of maps that are products with public matrices, which need no strategy
     """
 
     maps: Mapping[Op, Choice] = field(default_factory=dict)
     techniques: Techniques = UNPACKED
     pieces: Mapping[tuple[LinearMap, Level], Choice] = field(default_factory=dict)
+    matrices: Mapping[Op, MatrixChoice] = field(default_factory=dict)
+
+    def of(self, op: Op) -> Choice | MatrixChoice | None:
+        """The strategy of a map, or its matrix; None if it has no diagonals."""
+        return self.matrices.get(op) or self.maps.get(op)
 
     @property
     def hoisting(self) -> bool:

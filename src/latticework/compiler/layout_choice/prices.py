@@ -29,7 +29,7 @@ from latticework.tensor.ops import BY_NAME
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.lowering import Operand, Target
 from latticework.values.packing.loop_nests.baby_giant import ROTOM, BlockMapPrices
-from latticework.values.packing.packed_constants import LinearMap
+from latticework.values.packing.packed_constants import LinearMap, NumberMatrix, number_matrix
 from latticework.values.sums import add_up
 
 BITS_A_LIMB = 45
@@ -117,8 +117,18 @@ class Seconds:
         """The price of the cheapest strategy for a map."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            self._linear[key] = cheapest(linear_map, self.parts(spent), real, self.techniques)
+            matrix = number_matrix(linear_map) if self.techniques.matrix_products else None
+            self._linear[key] = (
+                cheapest(linear_map, self.parts(spent), real, self.techniques)
+                if matrix is None
+                else self._matrix_product(matrix, spent)
+            )
         return self._linear[key]
+
+    def _matrix_product(self, matrix: NumberMatrix, spent: int) -> float:
+        """Every product with a number, which is rounded to few bits, and a rescale of every sum."""
+        products = matrix.products * self._price("public_matmul", spent, p=False)
+        return products + matrix.shape[0] * self._price("mod_down", spent, p=False, dropped=1)
 
     def rotations(self, count: int, spent: int) -> float:
         """The decomposition is shared."""

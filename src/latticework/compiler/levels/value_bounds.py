@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import count
 from math import ceil, inf, log2
 from typing import Any, NamedTuple
@@ -49,6 +49,7 @@ from latticework.compiler.levels.complex_pair import (
 from latticework.compiler.levels.copy_noise import mean_shift, steep_spread
 from latticework.compiler.levels.known_slots import WITHIN, Draw, owners_of
 from latticework.compiler.levels.map_noise import add_rotated_variance, read_lineages, with_next
+from latticework.compiler.levels.matrix_bounds import RoundedMatrix
 from latticework.compiler.levels.polynomial_extremes import extremes, largest_terms
 from latticework.compiler.levels.spans import Span, of_indices
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
@@ -60,6 +61,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapNoise, Bootstra
 from latticework.values.extension import _core
 from latticework.values.packing.loop_nests.baby_giant import Choice
 from latticework.values.packing.loop_nests.map_terms import made_outputs, read_inputs
+from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
 from latticework.values.packing.packed_constants import (
     SMEARED,
     Approximant,
@@ -149,7 +151,7 @@ class ChainNoise:
     chain: ModulusChain
     deviations: float
     polynomial_noise: PolynomialNoise
-    choices: Mapping[Op, Choice] = field(default_factory=dict)
+    choices: Mapping[Op, Choice | MatrixChoice] = field(default_factory=dict)
     bootstrap_noise: BootstrapNoise | None = None
 
 
@@ -525,14 +527,19 @@ class _Run:
             return real
         imaginary = self.transform_part(op, linear_map.scale_by(-1j), x)
         both = real.variance + imaginary.variance
-        real, imaginary = (AbstractValue(a.low, a.high, both, a.bias, a.lineage) for a in (real, imaginary))
-        return ComplexPair(real, imaginary)
+        return ComplexPair(replace(real, variance=both), replace(imaginary, variance=both))
 
     def transform_part(self, op: Op, linear_map: LinearMap, x: AbstractValue) -> AbstractValue:
         """A map by the real parts of its weights, each of which takes the end of the interval that suits its sign."""
         before, kind = _cipher(op.operands[0]), _cipher(op.result)
         is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
         choice = self.choices.get(op)
+        if isinstance(choice, MatrixChoice):
+            scale = kind.scale * self.chain.group_product(before.level.index) / before.scale
+            numbers = RoundedMatrix.of(choice, self.module.sources, scale, self.chain.ring_degree)
+            self.note(float(np.max(numbers.sizes @ x.size)), kind)
+            divided = self.slot_variance(step_noise.mod_down(self.chain.ring_degree), kind)
+            return self.add_noise(numbers.multiply(x), divided)
         packing = "none" if choice is None else choice.packing
         lineages = read_lineages(linear_map, x.lineage, is_block=is_block)
         apart = np.array([are_apart(row) for row in lineages])[:, None]

@@ -37,6 +37,8 @@ class Techniques:
                           each other and with bootstraps; else for each map by itself
     hoisting              rotations of one value share its decomposition, and sums of rotations one division
     complex_packing       linear maps of real values, and sums of their products, may use the imaginary halves of slots
+    matrix_products       linear maps that multiply whole vectors with numbers are products of a matrix with them; else
+                          each number is encoded as a vector
     merged_maps           runs of linear operations become fewer linear maps
     giant_products        of products of secret matrices one factor is rotated by baby steps, and sums by giant steps
     folded_recurrences    loops that are linear in what is encrypted become matrices, where that is quicker
@@ -70,6 +72,7 @@ class Techniques:
     shared_keys: bool = True
     hoisting: bool = True
     complex_packing: bool = True
+    matrix_products: bool = True
     merged_maps: bool = True
     giant_products: bool = True
     folded_recurrences: bool = True

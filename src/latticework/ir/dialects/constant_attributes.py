@@ -18,6 +18,7 @@ from latticework.values.packing.packed_constants import (
     MapPart,
     MapStrategy,
     MapSums,
+    NumberMatrix,
     PiecewiseLinearComposition,
     Split,
 )
@@ -35,6 +36,7 @@ for _name, _class in {
     "map_split": Split,
     "map_way": MapStrategy,
     "map_sums": MapSums,
+    "number_matrix": NumberMatrix,
     "polynomial": IntervalPolynomial,
     "kinked_polynomial": PiecewiseLinearComposition,
     "channel_polynomial": ChannelPolynomial,
@@ -49,6 +51,7 @@ __all__ = [
     "IntervalPolynomial",
     "LinearMap",
     "MapSums",
+    "NumberMatrix",
     "mapped_count",
 ]
 

@@ -24,8 +24,8 @@ from latticework.plan.instructions.instruction_record import Record
 from latticework.plan.instructions.table import RECORDS, result_kinds
 from latticework.plan.instructions.use import Use
 from latticework.values.packing.key_manifest import KeySpec
-from latticework.values.packing.packed_constants import ConstRef, MapSums
-from latticework.values.packing.slot_arrays import as_value, as_vectors, dot_vectors
+from latticework.values.packing.packed_constants import Constant, ConstRef, NumberMatrix
+from latticework.values.packing.slot_arrays import as_value, as_vectors, dot_vectors, multiply_vectors
 
 Classes = tuple[type[Type], ...]
 _CLASSES: dict[str, type[Type]] = {
@@ -62,7 +62,7 @@ class OpFacts(NamedTuple):
     ring_degree: int = 0
     modulus: int = 0
     seed: int = 0
-    constant: ConstRef | MapSums | None = None
+    constant: Constant | None = None
     key: KeySpec | None = None
     constants: tuple[ConstRef, ...] = ()
 
@@ -122,6 +122,10 @@ class _Exact:
     def encode_constant(self, constant: ConstRef, _scale: float) -> Array:
         """Public vectors, not rounded."""
         return constant.evaluate(self.context.sources)
+
+    def multiply_matrix(self, matrix: NumberMatrix, a: Array, _scale: float) -> Array:
+        """Numbers that are not rounded."""
+        return multiply_vectors(matrix.evaluate(self.context.sources), a)
 
     def random(self) -> np.random.Generator:
         """Return the random generator for what raising a modulus adds."""
@@ -193,7 +197,7 @@ def define_primitive(
     """
     primitive = name_instruction(name, read, opcode=opcode)
     classes = primitive.operands() if operands is None else operands
-    has_constants = set("vm") & set(primitive.record.signature.immediates)  # which are too many to keep
+    has_constants = set("vmw") & set(primitive.record.signature.immediates)  # which are too many to keep
 
     def with_key(types: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
         """The types of the operands and of the key that is not there yet."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
-from latticework.ir.dialects.constant_attributes import ConstRef, MapSums
+from latticework.ir.dialects.constant_attributes import ConstRef, MapSums, NumberMatrix
 from latticework.ir.dialects.key_dialect import KeyType
 from latticework.ir.dialects.primitives import Classes, OpFacts, Stated, define_primitive, name_instruction
 from latticework.ir.dialects.rlwe_types import CipherType, DigitsType, Level, PlainType, check_level, take
@@ -246,6 +246,18 @@ def _map(name: str, attrs: Attrs, _types: Types) -> OpFacts:
 
 
 MAP_SUMS = define_primitive("rlwe.map_sums", _map, operands=lambda types: (CipherType, *[KeyType] * (len(types) - 1)))
+
+
+def _matrix(name: str, attrs: Attrs, _types: Types) -> OpFacts:
+    """The products of a public matrix and an array of ciphertexts.
+
+    Attributes: matrix, and scale: of the result.
+    """
+    matrix = attribute(name, attrs, "matrix", NumberMatrix)
+    return OpFacts((0,), Stated(scale=attribute(name, attrs, "scale", float), count=matrix.shape[0]), constant=matrix)
+
+
+PUBLIC_MATMUL = define_primitive("rlwe.public_matmul", _matrix)
 
 
 def _numbers(name: str, attrs: Attrs, _types: Types) -> OpFacts:

@@ -15,7 +15,7 @@ import numpy as np
 
 from latticework.plan.instructions.value_shapes import WORD_BYTES
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.packed_constants import ConstRef, MapSums, slot_vectors
+from latticework.values.packing.packed_constants import Constant, ConstRef, MapSums, NumberMatrix, slot_vectors
 
 WIDTHS = (2, 3, 4, 5, 6, WORD_BYTES)  # bytes of a coefficient in the core, on a host
 WIDTHS_ON_DEVICE = (4, WORD_BYTES)
@@ -48,6 +48,8 @@ class SlotMeans:
         """Numbers of the constants of each."""
         found = defaultdict[Family, list[int]](list)
         for number, one in enumerate(self.plan.constants):
+            if isinstance(one, NumberMatrix):
+                continue  # it is not encoded
             found[_family(one)].append(number)
         return found
 
@@ -58,18 +60,18 @@ class SlotMeans:
         found = [self._vectors_mean(one, product) for product in products]
         return max(found, default=0.0) / (_factor(one) or 1.0)
 
-    def _vectors_mean(self, one: ConstRef | MapSums, product: int | None) -> float:
+    def _vectors_mean(self, one: Constant, product: int | None) -> float:
         slots = one.products.values[product].slots if isinstance(one, MapSums) and product is not None else None
         vectors = np.abs(slot_vectors(one, self.plan.sources, product))
         width = slots or (one.slots if isinstance(one, ConstRef) else vectors.size)
         return float(vectors.reshape(-1, width).mean(axis=1).max())
 
 
-def _family(one: ConstRef | MapSums) -> Family:
+def _family(one: Constant) -> Family:
     return isinstance(one, MapSums), frozenset(one.sources)
 
 
-def _factor(one: ConstRef | MapSums) -> float:
+def _factor(one: Constant) -> float:
     """Return what a constant is multiplied by, where that is one number."""
     return abs(one.factor) if isinstance(one, ConstRef) and one.plus is None else 1.0
 

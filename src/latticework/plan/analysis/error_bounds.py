@@ -23,7 +23,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 from latticework.plan.schema.bootstraps import steps_of
 from latticework.plan.schema.schema import IndexInput, Plan
 from latticework.values.packing.key_manifest import KeySpec, galois_action
-from latticework.values.packing.packed_constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef, NumberMatrix
 from latticework.values.packing.slot_arrays import as_vectors
 
 OnBound = Callable[[int, Bound], None]
@@ -199,6 +199,12 @@ class _Bounds(Domain):
         return self.model.mul(a, b)
 
     mul_plain = mul_relinearize = mul
+
+    def multiply_matrix(self, use: Use, matrix: NumberMatrix, a: Bounds) -> Bounds:
+        """Sums of the vectors times numbers, which are off by how they are rounded."""
+        scale = use.stated.scale / use.operands[0].scale
+        exact, rounded = matrix.evaluate(self.sources), matrix.integers(self.sources, scale) / scale
+        return self.model.multiply_matrix(exact, rounded - exact, a)
 
     def mul_integer(self, use: Use, a: Bound) -> Bound:
         """A product with an integer, read at the result's scale."""

@@ -7,10 +7,13 @@ quadrature; which encryptions an error comes from, and by how many slots it was 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from math import exp2, hypot, inf, isfinite, log2, pi, sin, sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain, step_noise, worst_noise
@@ -122,6 +125,33 @@ class ErrorModel:
             _join(a, b),
         )
 
+    def multiply_matrix(
+        self, matrix: npt.NDArray[np.float64], rounding: npt.NDArray[np.float64], a: Sequence[Bound]
+    ) -> tuple[Bound, ...]:
+        """Bound the products of a public matrix (rows, vectors) and an array, its numbers off by `rounding`."""
+        sizes, off = np.abs(matrix), np.abs(rounding)
+        is_related = _any_related(a)
+        lineage = reduce(_join_lineages, [one.lineage for one in a])
+
+        def total(weights: npt.NDArray[np.float64], of: Sequence[float], *, linear: bool) -> npt.NDArray[np.float64]:
+            terms = np.where(weights > 0, weights * np.where(weights > 0, np.array(of), 0.0), 0.0)
+            sums: npt.NDArray[np.float64] = terms.sum(axis=1) if linear else np.sqrt((terms**2).sum(axis=1))
+            return sums
+
+        peaks, rms = [one.peak for one in a], [one.rms for one in a]
+        worst = total(sizes + off, [one.worst for one in a], linear=True) + total(off, peaks, linear=True)
+        average = np.hypot(
+            total(sizes + off, [one.average for one in a], linear=is_related), total(off, rms, linear=is_related)
+        )
+        of_rows = zip(
+            total(sizes, peaks, linear=True).tolist(),
+            total(sizes, rms, linear=is_related).tolist(),
+            average.tolist(),
+            worst.tolist(),
+            strict=True,
+        )
+        return tuple([Bound(peak, mean, usual, most, lineage) for peak, mean, usual, most in of_rows])
+
     def key_product(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
         """Add the noise of a key, over QP."""
         average = step_noise.key_product(self.chain, level, track)
@@ -180,8 +210,18 @@ def _add_related(a: Bound, b: Bound) -> bool:
     return not conjugated.isdisjoint(b.lineage)
 
 
+def _any_related(bounds: Sequence[Bound]) -> bool:
+    """Whether two of several bounds are related, as `_add_related` says."""
+    known = [{(n, turn) for n, turn, _ in one.lineage} for one in bounds if one.lineage is not None]
+    return len(set().union(*known)) < sum(map(len, known)) or len(set(map(id, bounds))) < len(bounds)
+
+
 def _join(a: Bound, b: Bound) -> frozenset[Source] | None:
-    if a.lineage is None or b.lineage is None:
+    return _join_lineages(a.lineage, b.lineage)
+
+
+def _join_lineages(a: frozenset[Source] | None, b: frozenset[Source] | None) -> frozenset[Source] | None:
+    if a is None or b is None:
         return None
-    lineage = a.lineage | b.lineage
+    lineage = a | b
     return lineage if len(lineage) <= MAX_LINEAGE else None

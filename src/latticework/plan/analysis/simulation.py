@@ -24,8 +24,8 @@ from latticework.plan.schema.bootstraps import Bootstrap, steps_of
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.embedding import largest_coefficient
 from latticework.values.packing.key_manifest import KeySpec
-from latticework.values.packing.packed_constants import ConstRef
-from latticework.values.packing.slot_arrays import as_value, dot_vectors
+from latticework.values.packing.packed_constants import ConstRef, NumberMatrix
+from latticework.values.packing.slot_arrays import as_value, dot_vectors, multiply_vectors
 
 Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throughout
 Item = Slots | int | KeySpec
@@ -150,6 +150,11 @@ class Simulation(Domain):
                 "than the encoder's 2^62; scale the weights down, or lower precision_bits"
             )
         return self.noisy(vector, model.encoding(), scale)
+
+    def multiply_matrix(self, matrix: NumberMatrix, a: Slots, scale: float) -> Slots:
+        """Numbers as integers at the scale, which are those of ciphertexts; exact ones if no noise is drawn."""
+        rounded = matrix.integers(self.plan.sources, scale) / scale
+        return multiply_vectors(matrix.evaluate(self.plan.sources) if self.noise is None else rounded, a)
 
     def random(self) -> np.random.Generator:
         """Generator of the integers that raising a modulus adds."""

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 
+import numpy as np
+
 from latticework.errors import UnsupportedError
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.export.vector_program import (
@@ -31,7 +33,7 @@ from latticework.plan.instructions.walk import inner_blocks
 from latticework.plan.schema.bootstraps import bootstraps_of
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.key_manifest import KeySpec, galois_action
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import Constant, ConstRef, MapSums, NumberMatrix, splat
 
 SAME = ("hoist", "mod_down", "drop_level", "extend")  # of the first operand, as slots see it
 KEPT = ("add", "sub", "neg", "sum", "concat", "take", *INDEX_OPS)  # by the same name
@@ -187,7 +189,7 @@ class _Lifting:
         self._note_complex(*chosen)
         return []
 
-    def _note_complex(self, *constants: ConstRef | MapSums) -> None:
+    def _note_complex(self, *constants: Constant) -> None:
         self.is_complex |= any(constant.is_complex for constant in constants)
 
     def key(self, instruction: Instruction) -> Sequence[VectorStep]:
@@ -307,6 +309,17 @@ class _Lifting:
             terms.append(ProductTerm(in_, steps, conjugates, group, values))
         return [self._sums(instruction, terms)]
 
+    def public_matmul(self, instruction: Instruction) -> Sequence[VectorStep]:
+        """Sums of vectors times numbers."""
+        matrix = self.plan.constants[instruction.immediate[0]]
+        assert isinstance(matrix, NumberMatrix)
+        numbers, slots = matrix.evaluate(self.plan.sources), matrix.map.slots
+        terms = [
+            ProductTerm(in_, 0, False, group, splat(float(numbers[group, in_]), slots))
+            for group, in_ in np.argwhere(numbers).tolist()
+        ]
+        return [self._sums(instruction, terms)]
+
     def _sums(self, instruction: Instruction, terms: list[ProductTerm]) -> VectorStep:
         source = self.value(instruction.operands[0].register)
         return VectorStep("sums", instruction.results, (source,), instruction.location, terms=tuple(terms))
@@ -352,6 +365,7 @@ RULES: dict[str, Rule] = {
     "relinearize": _Lifting.switch,
     "diag_sums": _Lifting.diagonal_sums,
     "map_sums": _Lifting.map_sums,
+    "public_matmul": _Lifting.public_matmul,
     "take_at": _Lifting.part,
     "put_at": _Lifting.part,
     "for": _Lifting.block_step,

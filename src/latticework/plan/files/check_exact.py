@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import FormatError
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import Constant, MapSums, NumberMatrix
 
 MAX_INTEGER = 2.0**53
 
@@ -26,8 +26,8 @@ def check_exact(plan: Plan) -> None:
                 raise FormatError(f"plan: constant {number} is times {factor}, no integer; the file was altered")
 
 
-def _factors(constant: ConstRef | MapSums) -> Iterator[complex]:
-    if isinstance(constant, MapSums):
+def _factors(constant: Constant) -> Iterator[complex]:
+    if isinstance(constant, MapSums | NumberMatrix):
         yield from (part.factor for part in constant.map.all_parts)
         for diagonal in constant.map.explicit:
             yield from _factors(diagonal.values)

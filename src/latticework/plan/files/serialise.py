@@ -46,7 +46,16 @@ from latticework.plan.schema.schema import (
 from latticework.values.extension import _core
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.pack import product_within
-from latticework.values.packing.packed_constants import ConstRef, LoopNest, MapSums
+from latticework.values.packing.packed_constants import (
+    Constant,
+    ConstRef,
+    LoopNest,
+    MapStrategy,
+    MapSums,
+    NumberMatrix,
+    Split,
+    number_matrix,
+)
 
 PLAN_FILE: Final = 1  # container kinds
 CLIENT_FILE: Final = 2
@@ -56,6 +65,7 @@ CONSTANTS: Final = 3
 DEBUG: Final = 4
 SOURCE: Final = 5
 PROGRAM: Final = 6  # from format 3 on: the first four in one, and weights that are few
+AS_MATRIX: Final = 0  # behind the number of a map: the constant is the matrix of it
 FEW_WEIGHTS: Final = 4096  # bytes: a section of their own would begin at the next multiple of as many
 
 
@@ -128,15 +138,25 @@ def _constants_data(plan: Plan) -> dict[str, Any]:
     """Constants, and what is said of the arrays that they are taken from."""
     gathers = list(dict.fromkeys(g for c in plan.constants if isinstance(c, ConstRef) for g in _gathers_of(c)))
     numbers = {gather: i for i, gather in enumerate(gathers)}
-    maps = list(dict.fromkeys(c for c in plan.constants if isinstance(c, MapSums)))
+    maps = list(dict.fromkeys(_stored_map(c) for c in plan.constants if not isinstance(c, ConstRef)))
     return {
         "gathers": to_data(tuple(gathers)),
         "constants": [
-            _constant_data(c, numbers) if isinstance(c, ConstRef) else [maps.index(c)] for c in plan.constants
+            _constant_data(c, numbers)
+            if isinstance(c, ConstRef)
+            else [maps.index(_stored_map(c)), *([AS_MATRIX] if isinstance(c, NumberMatrix) else [])]
+            for c in plan.constants
         ],
         "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
         **({"maps": to_data(tuple(maps))} if maps else {}),
     }
+
+
+def _stored_map(constant: MapSums | NumberMatrix) -> MapSums:
+    """The map that is in the file: of a matrix, the one that it is of."""
+    if isinstance(constant, MapSums):
+        return constant
+    return MapSums(constant.map, MapStrategy(Split(constant.map.slots)))
 
 
 def _array_bytes(array: np.ndarray[Any, np.dtype[np.float64]]) -> bytes:
@@ -347,7 +367,17 @@ def _constant(data: Any, gathers: tuple[LoopNest | Butterflies, ...], path: str)
     return ConstRef(gathers[number], steps, rotate, factor, out, in_, _constant(data[6], gathers, path))
 
 
-def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef | MapSums, ...]:
+def _matrix(data: Any, maps: tuple[MapSums, ...], path: str) -> NumberMatrix:
+    number, form = from_data(tuple[int, int], data, path)
+    if not 0 <= number < len(maps) or form != AS_MATRIX:
+        raise FormatError(f"{path}: map {number} of {len(maps)} in form {form}; the file was altered")
+    matrix = number_matrix(maps[number].map)
+    if matrix is None:
+        raise FormatError(f"{path}: map {number} is no matrix of numbers; the file was altered")
+    return matrix
+
+
+def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[Constant, ...]:
     gathers: tuple[LoopNest | Butterflies, ...] = from_data(
         tuple[LoopNest | Butterflies, ...], _field(content, "gathers"), "gathers"
     )
@@ -359,13 +389,16 @@ def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[Const
     maps: tuple[MapSums, ...] = from_data(tuple[MapSums, ...], content.get("maps", []), "maps")
     for i, sums in enumerate(maps):
         check_map(sums, sources, slots, f"maps[{i}]")
-    constants: list[ConstRef | MapSums] = []
+    constants: list[Constant] = []
     for i, data in enumerate(listed):
         if isinstance(data, list) and len(data) == 1:
             (number,) = from_data(tuple[int,], data, f"constants[{i}]")
             if not 0 <= number < len(maps):
                 raise FormatError(f"constants[{i}]: map {number} of {len(maps)}")
             constants.append(maps[number])
+            continue
+        if isinstance(data, list) and len(data) == 2:
+            constants.append(_matrix(data, maps, f"constants[{i}]"))
             continue
         constant = _constant(data, gathers, f"constants[{i}]")
         check_constant(constant, f"constants[{i}]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from latticework.errors import IrError, ShapeError
 from latticework.plan.instructions.use import Use
 from latticework.values.packing.key_manifest import galois_action
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import ConstRef, MapSums, NumberMatrix
 
 
 def _check_vectors(use: Use, constant: object) -> None:
@@ -37,7 +37,16 @@ def _check_map(use: Use, constant: object) -> None:
         raise ShapeError(f"makes {len(products.groups)} sums, {use.stated.count} are stated")
 
 
-_FITS = {"v": _check_vectors, "m": _check_map}  # by the letter of the immediate
+def _check_matrix(use: Use, constant: object) -> None:
+    a = use.operands[0]
+    if not isinstance(constant, NumberMatrix):
+        raise IrError("is no matrix of numbers")
+    if (use.stated.count, a.count) != constant.shape or a.slots != constant.map.slots:
+        have = f"{a.count} ciphers of {a.slots} slots to {use.stated.count}"
+        raise ShapeError(f"is a matrix of {constant.shape} for {constant.map.slots} slots, used from {have}")
+
+
+_FITS = {"v": _check_vectors, "m": _check_map, "w": _check_matrix}  # by the letter of the immediate
 
 
 def check_constant_use(kind: str, use: Use, constant: object) -> None:

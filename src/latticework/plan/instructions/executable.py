@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.instructions.register_kinds import Kind
 from latticework.values.packing.key_manifest import KeySpec
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import Constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Executable(Protocol):
         """Evaluation keys."""
 
     @property
-    def constants(self) -> Sequence[ConstRef | MapSums]:
-        """Constants that `encode` instructions gather, and block maps."""
+    def constants(self) -> Sequence[Constant]:
+        """Constants that `encode` instructions gather, block maps and matrices."""
 
     @property
     def locations(self) -> Sequence[Any]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind
 from latticework.values.packing.key_manifest import KeySpec
-from latticework.values.packing.packed_constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef, NumberMatrix
 
 Slots = npt.NDArray[Any]  # (..., count, slots)
 
@@ -55,6 +55,9 @@ class Machine(Protocol):
 
     def encode_constant(self, constant: ConstRef, scale: float) -> Slots:
         """Public vectors as the encoder rounds them."""
+
+    def multiply_matrix(self, matrix: NumberMatrix, a: Slots, scale: float) -> Slots:
+        """Multiply the vectors of an array with a public matrix, rounded at a scale."""
 
     def random(self) -> np.random.Generator:
         """Generator of integers that a ciphertext's randomness decides."""
@@ -107,6 +110,9 @@ class Errors(Protocol):
 
     def mul_plain(self, use: Any, a: Any, plain: Any) -> Any:
         """Multiply with a plaintext."""
+
+    def multiply_matrix(self, use: Any, matrix: NumberMatrix, a: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Multiply an array with a public matrix, rounded at the scale that the result states."""
 
     def mul_integer(self, use: Any, a: Any) -> Any:
         """A product with the integer that is the first immediate, read at the result's scale."""

@@ -45,7 +45,7 @@ class OpcodeSignature(NamedTuple):
     def constants(self, immediate: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
         """Constants that its immediates number: (letter of the kind, number)."""
         kinds = self.immediates[0] * len(immediate) if self.num_immediates is None else self.immediates
-        return tuple((kind, number) for kind, number in zip(kinds, immediate, strict=False) if kind in "vm")
+        return tuple((kind, number) for kind, number in zip(kinds, immediate, strict=False) if kind in "vmw")
 
 
 SIGNATURES = {name: OpcodeSignature(*told, told[2].count("b")) for name, told in _core.opcode_signatures().items()}

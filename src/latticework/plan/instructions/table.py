@@ -20,6 +20,7 @@ from latticework.plan.instructions import (
     load_constants,
     moves,
     products,
+    public_matrices,
     raise_modulus,
     switches,
 )
@@ -38,7 +39,9 @@ from latticework.plan.instructions.use import Use
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec
 
-_FAMILIES = (control, load_constants, additions, products, switches, linear_map_sums, moves, raise_modulus)
+_FAMILIES = (
+    control, load_constants, additions, products, switches, linear_map_sums, moves, raise_modulus, public_matrices,
+)  # fmt: skip
 _CLASSES: dict[str, tuple[type, ...]] = {
     "c": (CipherKind,), "s": (CipherKind,), "d": (DigitsKind,), "p": (PlainKind, AddendKind),
     "a": (PlainKind, AddendKind), "k": (KeySpec,), "i": (IndexKind,),

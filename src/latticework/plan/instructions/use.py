@@ -10,7 +10,7 @@ from latticework.plan.instructions.executable import Executable, Instruction
 from latticework.plan.instructions.protocols import Chain
 from latticework.plan.instructions.register_kinds import KeyKind
 from latticework.values.packing.key_manifest import KeySpec
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import Constant
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +28,7 @@ class Use:
     immediate: tuple[int, ...]
     chain: Chain
     keys: Sequence[KeySpec] = ()
-    constants: Sequence[ConstRef | MapSums] = ()
+    constants: Sequence[Constant] = ()
     blocks: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
 
     @property

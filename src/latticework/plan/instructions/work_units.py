@@ -1,6 +1,7 @@
 """The work of one operation, in units that a cost table prices.
 
-A unit is one kernel on one row of N residues, except `fft` (one transform of
+A unit is one kernel on one row of N residues (`matrix_mac`: a product of a row of a list and a number of a matrix),
+except `fft` (one transform of
 N/2 slots), `key_row` (a row of a key that was read before, both halves, read
 from its file again) and two that are bytes: `read_byte`, read from a file, and
 `fresh_byte`, got from the system and touched for the first time. Counts follow the core's algorithms: a lift of k
@@ -19,7 +20,7 @@ from latticework.lazy_dataclass import dataclass
 
 UNITS = (
     "ntt", "lift_source", "lift_term", "key_mac", "plain_mac",
-    "pointwise", "automorphism", "fft", "expand", "key_row", "read_byte", "fresh_byte",
+    "pointwise", "automorphism", "fft", "expand", "matrix_mac", "key_row", "read_byte", "fresh_byte",
 )  # fmt: skip
 Work = dict[str, float]
 

@@ -35,7 +35,7 @@ from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.values.packing.interleaved_rows import groups_of, pack_rows, unpack_rows
 from latticework.values.packing.key_manifest import KeyManifest, KeySpec
 from latticework.values.packing.pack import PackMap
-from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import Constant
 
 FORMATS = (1, 2, 3)  # that are read
 FORMAT = 3  # of plans that are written
@@ -369,7 +369,8 @@ class Plan:
     """A compiled program.
 
     kinds      register types in use;  registers[r] is the number of r's kind
-    constants  what `encode` instructions gather from `sources`, and the block maps of `map_sums`
+    constants  what `encode` instructions gather from `sources`, the block maps of `map_sums` and the matrices of
+               `public_matmul`
     watch      register -> position of the tensor value that it holds
     factors    of some of these registers: what is to be multiplied by to be that value
     placing    how the layouts were chosen, for the report;  circuit  of a circuit: how it was vectorised
@@ -388,7 +389,7 @@ class Plan:
     registers: tuple[int, ...]
     blocks: tuple[PlanBlock, ...]
     keys: tuple[KeySpec, ...]
-    constants: tuple[ConstRef | MapSums, ...]
+    constants: tuple[Constant, ...]
     sources: Mapping[str, npt.NDArray[np.float64]]
     locations: tuple[SourceLocation, ...]
     tensors: tuple[TensorValue, ...]

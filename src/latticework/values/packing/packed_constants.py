@@ -19,6 +19,7 @@ from latticework.values.packing.loop_nests.linear_map import Diagonal, LinearMap
 from latticework.values.packing.loop_nests.map_sums import MapSums
 from latticework.values.packing.loop_nests.map_terms import MapStrategy
 from latticework.values.packing.loop_nests.nest import Access, LoopNest
+from latticework.values.packing.loop_nests.number_matrix import NumberMatrix, number_matrix
 from latticework.values.packing.loop_nests.whole_vectors import whole_rotations
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Approximant",
     "ChannelPolynomial",
     "ConstRef",
+    "Constant",
     "Diagonal",
     "IntervalPolynomial",
     "LinearMap",
@@ -35,6 +37,7 @@ __all__ = [
     "MapPart",
     "MapStrategy",
     "MapSums",
+    "NumberMatrix",
     "PiecewiseLinearComposition",
     "Sources",
     "Split",
@@ -42,6 +45,7 @@ __all__ = [
     "channel_vectors",
     "is_everywhere",
     "num_diagonals",
+    "number_matrix",
     "number_of_row",
     "row_of",
     "slot_vectors",
@@ -50,10 +54,16 @@ __all__ = [
 ]
 
 
-def slot_vectors(
-    constant: ConstRef | MapSums, sources: Sources, product: int | None = None
-) -> npt.NDArray[np.complex128]:
-    """Return the vectors that a constant encodes, one after the other, or that of one product of a block map."""
+Constant = ConstRef | MapSums | NumberMatrix  # of a plan
+
+
+def slot_vectors(constant: Constant, sources: Sources, product: int | None = None) -> npt.NDArray[np.complex128]:
+    """Return the vectors that a constant encodes, one after the other, or that of one product of a block map.
+
+    Of a matrix they are its numbers, row after row.
+    """
+    if isinstance(constant, NumberMatrix):
+        return constant.evaluate(sources).astype(np.complex128).reshape(-1)
     if isinstance(constant, MapSums):
         assert product is not None, "a block map is encoded product by product"
         constant = constant.products.values[product]

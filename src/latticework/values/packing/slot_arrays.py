@@ -56,6 +56,12 @@ def dot_vectors(a: Array, b: Array, groups: int) -> Array:
     return sums
 
 
+def multiply_vectors(matrix: npt.NDArray[np.float64], vectors: Array) -> Array:
+    """A matrix (rows, count) times vectors (..., count, slots): (..., rows, slots)."""
+    product: Array = np.matmul(matrix, vectors)
+    return product
+
+
 def apply_galois(x: Array, element: int) -> Array:
     """X -> X^element on periodic slot vectors (..., slots)."""
     steps, conjugates = galois_action(element, x.shape[-1])

@@ -12,7 +12,7 @@ struct MatrixShape {
   std::size_t rows, columns;
 };
 
-/// Rows that have numbers in the same columns, and no others.
+/// Rows that have numbers in much the same columns.
 struct WeightBlock {
   std::vector<std::uint32_t> rows, columns;
   /// Each number is the sum of parts[k] * 2^(kPartBits * k); in a part one column comes after the other.

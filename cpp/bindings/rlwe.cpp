@@ -283,6 +283,7 @@ void bind_parameters(nb::module_& m) {
 }  // namespace
 
 void bind_rlwe(nb::module_& m) {
+  m.attr("MAX_CIPHERTEXT_DEGREE") = kMaxCiphertextDegree;
   bind_parameters(m);
   bind_context(m);
   bind_ciphertexts(m);

@@ -35,7 +35,9 @@ ValueType read_slots(cbor::Field field, TypeKind kind, std::size_t size, const P
 
 std::uint32_t read_degree(cbor::Field field) {
   const std::uint32_t degree = as_u32(field);
-  if (degree < 1 || degree > 2) field.fail("degree must be 1 or 2, got " + std::to_string(degree));
+  if (degree < 1 || degree > kMaxCiphertextDegree) {
+    field.fail("degree must be from 1 to " + std::to_string(kMaxCiphertextDegree) + ", got " + std::to_string(degree));
+  }
   return degree;
 }
 

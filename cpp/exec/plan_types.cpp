@@ -85,12 +85,14 @@ class TypeRule {
   }
   ValueType product(const ValueType&) const {
     const ValueType &a = in(0), &b = second();
-    require(a.degree == 1 && b.degree == 1 && a.basis == Basis::kQ && b.basis == Basis::kQ,
-            "factors must have degree 1 over Q: " + to_string(a) + " and " + to_string(b));
+    const std::uint32_t most = plan_.parameters().is_bfv() ? 2 : kMaxCiphertextDegree;
+    require(a.degree + b.degree <= most && a.basis == Basis::kQ && b.basis == Basis::kQ,
+            "factors must be over Q, of degrees that add up to at most " + std::to_string(most) + ": " + to_string(a) +
+                " and " + to_string(b));
     require(a.level == b.level, "factors are at " + to_string(a.level) + " and " + to_string(b.level));
     require_slots(a, b);
     ValueType type = a;
-    type.degree = 2;
+    type.degree = a.degree + b.degree;
     type.scale = a.scale * b.scale;
     type.count = joint_count();
     return type;

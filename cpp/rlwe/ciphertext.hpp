@@ -27,6 +27,9 @@ enum class SecretKind : std::uint8_t { kMain = 0, kSparse = 1 };
 /// What the numbers of a value are: slots, which rotate and multiply one by one, or the coefficients of its polynomial.
 enum class Encoding : std::uint8_t { kSlots = 0, kCoefficients = 1 };
 
+/// Of ciphertexts: products are left so high where no key is to be had.
+constexpr std::uint32_t kMaxCiphertextDegree = 4;
+
 /// degree + 1 polynomials in NTT form; c_i goes with the i-th power of the secret.
 struct Ciphertext {
   std::shared_ptr<const RnsPolys> residues;

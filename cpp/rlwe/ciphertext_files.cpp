@@ -12,7 +12,6 @@ namespace lw {
 namespace {
 
 constexpr std::uint16_t kRows = 1;  // section kind
-constexpr std::uint32_t kMaxCiphertextDegree = 2;
 constexpr std::size_t kSeedBytes = sizeof(Hash) + sizeof(std::uint64_t);  // a seed and the number of its object
 
 /// A seeded ciphertext is stored without its c1.

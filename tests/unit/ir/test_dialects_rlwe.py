@@ -275,7 +275,7 @@ SLOW = KeyType(galois(1, level=2))
             "attribute value",
         ),
         (rlwe_dialect.ENCODE, [], {"value": 1.0, "level": Level(0, 0), "scale": 1.0}, IrError, "slots is missing"),
-        (ckks_dialect.MUL, [C, C.replace(degree=2)], {}, IrError, "relinearize first"),
+        (ckks_dialect.MUL, [C.replace(degree=3), C.replace(degree=2)], {}, IrError, "relinearize first"),
         (ckks_dialect.MUL, [C, L0], {}, LevelError, "needs one level over Q, got level 3 over Q and level 0 over Q"),
         (ckks_dialect.MUL, [C, C.replace(slots=16)], {}, ShapeError, "1 x 8 slots and 1 x 16"),
         (ckks_dialect.SQUARE, [C.replace(scheme="bfv")], {}, IrError, "needs ckks"),

@@ -86,7 +86,7 @@ def test_copies_are_the_same_object():
         (lambda: CipherType("ckks", 1, 8, Level(0, -1), 1.0), LevelError),
         (lambda: CipherType("ckks", 1, 8, Level(0, 0), -1.0), ScaleError),
         (lambda: CipherType("ckks", 1, 8, Level(0, 0), math.inf), ScaleError),
-        (lambda: CipherType("ckks", 1, 8, Level(0, 0), 1.0, 3), IrError),
+        (lambda: CipherType("ckks", 1, 8, Level(0, 0), 1.0, 5), IrError),
         (lambda: CipherType("ckks", 1, 8, Level(0, 0), 1.0, 1, "R"), IrError),
     ],
 )

@@ -149,10 +149,12 @@ def test_linear_combination_before_relinearising(case, rng):
     np.testing.assert_allclose(case.decryptor.decrypt(result), x - x * y - y * y, atol=1e-6)
 
 
-def test_factors_must_have_degree_one_over_q(case):
+def test_factors_must_be_over_q_and_of_degrees_up_to_four(case):
     e, x = case.evaluator, case.encrypt(np.ones(4))
-    with pytest.raises(ShapeError, match="relinearize or mod_down it first"):
-        e.mul(e.square(x), x)
+    fourth = e.square(e.square(x))
+    assert fourth.degree == 4
+    with pytest.raises(ShapeError, match="at most 4; these add up to 5, relinearize or mod_down them first"):
+        e.mul(fourth, x)
     with pytest.raises(ShapeError):
         e.square(e.key_product(e.hoist(x), 5, case.keys))
     with pytest.raises(ShapeError):

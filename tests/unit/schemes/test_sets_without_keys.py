@@ -299,8 +299,6 @@ def test_operations_with_keys_are_refused_by_name():
         "rotate_many": lambda: evaluator.rotate_many(x, [1]),
         "conjugate": lambda: evaluator.conjugate(x),
         "relinearize": lambda: evaluator.relinearize(product),
-        "mul of degree 2": lambda: evaluator.mul(product, x),
-        "square of degree 2": lambda: evaluator.square(product),
         "relinearize: ": lambda: product * x,
         "inner_sum": lambda: evaluator.inner_sum(x),
         "linear_transform": lambda: evaluator.linear_transform(x, np.eye(2)),

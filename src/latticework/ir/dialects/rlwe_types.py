@@ -11,6 +11,7 @@ import numpy as np
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Array, Type, Value, register_attribute, register_type
 from latticework.lazy_dataclass import dataclass
+from latticework.values.extension import _core
 
 _BASES = ("Q", "QP")
 
@@ -85,7 +86,7 @@ class CipherType(Type):
         _check_place(self.level, self.scale, self.basis)
         if self.count < 1 or self.slots < 1 or self.slots & (self.slots - 1):
             raise ShapeError(f"{self.count} ciphertexts of {self.slots} slots; slots must be a power of two")
-        if self.degree not in (1, 2):
+        if not 1 <= self.degree <= _core.MAX_CIPHERTEXT_DEGREE:
             raise IrError(f"a ciphertext of degree {self.degree}; relinearize before multiplying again")
 
     def accept(self, value: Any) -> Array:

@@ -18,6 +18,7 @@ from latticework.values.sums import add_up
 _N_LOG_N = ("ntt", "fft")
 _BYTES = ("read_byte", "fresh_byte")
 _DEARER = {"matrix_mac": "plain_mac"}  # a unit that stands for one that a table of an earlier version has not got
+_TENSORS = ("mul", "square")  # whose work grows with the square of polynomials; measured are those of degree 1
 _ALIKE = {WEIGHTED_SUM: "add"}  # whose overhead an operation has that is not measured by itself: memory's
 
 
@@ -59,7 +60,7 @@ class CostModel:
         The time of its kernels, times how much longer the operation took where it was measured; a price that holds
         for any number of special limbs and digits is taken as it is.
         """
-        rows = _matching(self.table, op, shape)
+        rows = [] if op in _TENSORS and shape.polys > 2 else _matching(self.table, op, shape)
         if rows:
             return _interpolate([(row.q_limbs, row.seconds) for row in rows], shape.q_limbs, in_proportion=True)
         return self.kernel_seconds(op, shape) * self._overhead(op, shape)

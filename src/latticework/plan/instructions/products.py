@@ -45,13 +45,16 @@ from latticework.plan.instructions.work_units import (
     multiply_by_key,
     pointwise,
 )
+from latticework.values.extension import _core
 
+MAX_DEGREE = _core.MAX_CIPHERTEXT_DEGREE
 MOST_WEIGHT = 1 << 61  # of a term of a linear combination
 
 
 def _product(use: Use) -> CipherKind:
     """Return the type of a product of two ciphertexts, or of one with itself."""
-    return product_of(use.operands[0], use.operands[-1])
+    most = 2 if use.chain.scheme == "bfv" else MAX_DEGREE
+    return product_of(use.operands[0], use.operands[-1], most)
 
 
 def _with_plain(use: Use) -> CipherKind:
@@ -65,8 +68,8 @@ def _each_product(operation: str, use: Use) -> Sequence[Part]:
 
 
 def _tensor(shape: Shape) -> Work:
-    """Return the work of four products of rows."""
-    return {"pointwise": 4 * shape.rows}
+    """Return the work of products of all pairs of polynomials."""
+    return {"pointwise": shape.polys**2 * shape.rows}
 
 
 def _exact_tensor(shape: Shape, *, is_square: bool) -> Work:
@@ -96,7 +99,7 @@ def _product_scratch(use: Use, _stored: bool) -> int:
 
 MUL = Record(
     name="mul",
-    line="product of two ciphertexts, of degree 2",
+    line="product of two ciphertexts, whose degrees add up",
     family="product",
     traits=ORDINARY,
     rule=lambda use: (_product(use),),
@@ -111,7 +114,7 @@ MUL = Record(
 )
 SQUARE = Record(
     name="square",
-    line="product of a ciphertext with itself, of degree 2",
+    line="product of a ciphertext with itself, of twice its degree",
     family="product",
     traits=ORDINARY,
     rule=lambda use: (_product(use),),

@@ -54,14 +54,18 @@ def require_slots(a: CipherKind, b: CipherKind | PlainKind) -> None:
         raise ShapeError(f"operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
 
 
-def product_of(a: CipherKind, b: CipherKind) -> CipherKind:
-    """Return the type of a product of two ciphertexts."""
+def product_of(a: CipherKind, b: CipherKind, most: int = 2) -> CipherKind:
+    """Return the type of a product of two ciphertexts, whose degree is `most` or less."""
     if (a.track, a.level) != (b.track, b.level) or a.basis != Q or b.basis != Q:
         raise LevelError(f"needs one level over Q, got {place_text(a)} and {place_text(b)}")
     require_slots(a, b)
-    if a.degree != 1 or b.degree != 1:
-        raise IrError(f"needs ciphertexts of degree 1, got degrees {a.degree} and {b.degree}; relinearize first")
-    return replace(a, count=joint_count((a, b)), degree=2, scale=a.scale * b.scale)
+    degree = a.degree + b.degree
+    if degree > most:
+        raise IrError(
+            f"needs ciphertexts whose degrees add up to {most} or less, got degrees {a.degree} and {b.degree}; "
+            "relinearize first"
+        )
+    return replace(a, count=joint_count((a, b)), degree=degree, scale=a.scale * b.scale)
 
 
 def group_sum_kind(array: CipherKind, groups: int) -> CipherKind:

@@ -266,7 +266,7 @@ class _BoundSteps:
         return replace(x, bound=self.model.add(x.bound, Bound(number, number, off, off)))
 
     def mul(self, a: _Shape, b: _Shape) -> _Shape:
-        return replace(a, scale=a.scale * b.scale, degree=2, bound=self.model.mul(a.bound, b.bound))
+        return replace(a, scale=a.scale * b.scale, degree=a.degree + b.degree, bound=self.model.mul(a.bound, b.bound))
 
     def square(self, x: _Shape) -> _Shape:
         return self.mul(x, x)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, ShapeError
+from latticework.plan.instructions.products import MAX_DEGREE
 from latticework.schemes.ckks.ckks_checks import (
     MAX_COEFFICIENT,
     ComplexArray,
@@ -115,8 +116,11 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
         if not isinstance(b, Ciphertext):
             return self.mul_plain(x, b)
         self._alike(who, x, self._own(who, b))
-        self._factor(who, x)
-        self._factor(who, b)
+        if self.parameters.special:
+            self._factor(who, x)
+            self._factor(who, b)
+        elif x.degree + b.degree > MAX_DEGREE:  # without keys products stay at their degree
+            fail(ShapeError, f"{who}: degrees {x.degree} and {b.degree} add up to more than {MAX_DEGREE}")
         self._room(who, x, x.scale * b.scale)
         return self._out(self._core.square(x.core) if who == "square" else self._core.mul(x.core, b.core))
 

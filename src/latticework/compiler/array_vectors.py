@@ -39,17 +39,19 @@ from latticework.compiler.pass_order import (
 from latticework.compiler.passes import giant_products, pack_products, reassociate, split_products
 from latticework.compiler.stage_results import Vectors
 from latticework.compiler.vector_levels import to_copies, to_loops
-from latticework.errors import LayoutError
+from latticework.errors import LayoutError, UnsupportedError
 from latticework.ir import Loc, Module, Value, run_passes, verify
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost.weights import LEVEL_SHARE
 from latticework.plan.parameters import MAX_SLOTS
+from latticework.plan.parameters.chain_without_keys import ring_without_keys
 from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.tensor.layout import assign_layouts
 from latticework.tensor.ops.lower import lower_to_vectors
 
 SCARCE_LEVEL_SHARE = 100.0
+BITS_WITHOUT_KEYS = 30  # of the modulus, a level of a program that needs no key
 MOST_ELEMENTS = 1 << 12  # of a tensor that is tried as so many vectors of a batch
 BOOTSTRAP_ROTATIONS = 12  # that take as long as a bootstrap, by the levels that it leaves: 4.5 s by 14, A14
 
@@ -99,26 +101,32 @@ class ArrayVectors:
         if not self.rows and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
             fewer, wide = LayoutAttempt(own, free, depth).lower()
             vectors = wide if fewer < seconds else vectors
-        for narrow in self._narrow_widths(needed, (ring_degree or ring_degree_for(depth)) // 2, vectors.slots):
-            with suppress(LayoutError):
-                other, narrower = LayoutAttempt(own, narrow, depth).lower()
-                if other * self._rings(narrow, depth) < seconds * self._rings(vectors.slots, depth):
+        for attempt in self._narrow_attempts(own, needed, depth, vectors):
+            with suppress(LayoutError, UnsupportedError):  # some operations stay within a vector
+                other, narrower = attempt.lower()
+                if other * self._rings(attempt) < seconds * self._rings(LayoutAttempt(own, vectors.slots, depth)):
                     seconds, vectors = other, narrower
         return vectors
 
-    def _narrow_widths(self, largest: int, slots: int, width: int) -> list[int]:
-        """Widths of vectors to try for rows of a batch: what a ring has room for, and one element to a vector.
+    def _narrow_attempts(self, own: ArrayVectors, largest: int, depth: int, vectors: Vectors) -> list[LayoutAttempt]:
+        """Vectors to try for rows of a batch: as wide as a ring has room for, and of one element each.
 
-        Then all rows of an element lie in one ciphertext, and products with public matrices need no rotations.
+        Of one element all rows lie in one ciphertext, and products with public matrices need no rotations; where
+        nothing else needs a key, a ring does without special primes, and with few bits for each level.
         """
-        share = slots // max(self.rows, 1)
-        is_small = self.rows > 1 and largest <= MOST_ELEMENTS and self.options.techniques.matrix_products
-        return [w for w in dict.fromkeys(([share] if self.rows else []) + [1] * is_small) if 1 <= w < width]
+        wanted, rows, width, attempts = self.options.ring_degree, max(self.rows, 1), vectors.slots, []
+        moves = any(op.name in ("vec.linear_transform", "vec.rotate") for op in vectors.module.walk())
+        share = (wanted or ring_degree_for(depth)) // 2 // rows
+        if self.rows and 1 <= share < width:
+            attempts.append(LayoutAttempt(own, share, depth))
+        if moves and rows > 1 and width > 1 and largest <= MOST_ELEMENTS and self.options.techniques.matrix_products:
+            ring = wanted or max(2 * rows, ring_without_keys(depth * BITS_WITHOUT_KEYS, rows) or 0)
+            attempts.append(LayoutAttempt(own, 1, max(depth - 2, 1), ring))
+        return attempts
 
-    def _rings(self, width: int, depth: int) -> float:
+    def _rings(self, attempt: LayoutAttempt) -> float:
         """Slots of vectors of all rows, by those of a ring, of which a run takes at least all."""
-        slots = (self.options.ring_degree or ring_degree_for(depth)) // 2
-        return max(1.0, width * max(self.rows, 1) / slots)
+        return max(1.0, 2.0 * attempt.width * max(self.rows, 1) / attempt.ring_degree)
 
     def _merge_affine(self) -> Module:
         """The module with affine maps and matrices merged before layouts are chosen."""
@@ -138,11 +146,18 @@ class LayoutAttempt:
     wanted  the module, and what is asked for
     width   slots of a vector
     depth   levels below the top, or that bootstraps leave: operations are priced by it
+    ring    degree by which they are priced; what usually holds such a depth for 0
     """
 
     wanted: ArrayVectors
     width: int
     depth: int
+    ring: int = 0
+
+    @property
+    def ring_degree(self) -> int:
+        """The ring that operations are priced for, unless vectors are longer."""
+        return self.ring or self.wanted.options.ring_degree or ring_degree_for(self.depth)
 
     def lower(self) -> tuple[float, Vectors]:
         """Predicted seconds of the layouts, and the vectors."""
@@ -184,7 +199,7 @@ class LayoutAttempt:
     def _prices(self) -> Any:
         """Costs of vectors of this width in the ring that holds them."""
         options = self.wanted.options
-        degree = max(2 * self.width, options.ring_degree or ring_degree_for(self.depth))
+        degree = max(2 * self.width, self.ring_degree)
         return vector_costs(options.costs, degree, self.depth, options.bits_a_second, options.techniques)
 
     def _rewrite(self, lowered: Module) -> Module:

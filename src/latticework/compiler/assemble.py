@@ -183,5 +183,6 @@ def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
     values = lowered.module.body.terminator.operands
     for name, pack, value in zip(names, vectors.outputs, values, strict=True):
         kind: Any = value.type
-        result.append(Output(name, pack.shape[vectors.rows > 1 :], pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
+        shape, place = pack.shape[vectors.rows > 1 :], (kind.level.index, kind.scale)
+        result.append(Output(name, shape, pack, *place, 0.0, 0.0, 0.0, degree=kind.degree))
     return tuple(result)

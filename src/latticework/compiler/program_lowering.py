@@ -13,6 +13,7 @@ from latticework.compiler.bootstrap_options import obstacle
 from latticework.compiler.levels import program_depth
 from latticework.compiler.like_plans import plan_like
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.plan_without_keys import plan_without_keys
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
@@ -23,8 +24,11 @@ from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
 from latticework.lazy_dataclass import dataclass
 from latticework.model import Reference
+from latticework.plan.analysis.estimate import estimate
 from latticework.plan.parameters import BootstrapSet, ModulusChain, find_set
 from latticework.plan.schema.schema import ClientSpec, Plan
+
+WORTH_OF_KEYS = 1.25  # that a plan without keys may take longer: none are made, sent, kept or loaded
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,12 @@ class Lowering(ABC):
         """
         if self.old is not None:
             return plan_like(self.search(vectors), self.old, self.describe_client)
-        return self.search(vectors).best()
+        search = self.search(vectors)
+        plan, other = search.best(), plan_without_keys(search)
+        if other is None:
+            return plan
+        with_keys, without = (estimate(each, self.options.costs).warm_seconds for each in (plan, other))
+        return other if without <= WORTH_OF_KEYS * with_keys else plan
 
     @property
     def old(self) -> OldModel | None:

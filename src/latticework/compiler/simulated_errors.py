@@ -23,6 +23,7 @@ from latticework.ir import Module, Value, interpret
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.simulate import OnValue, simulate
+from latticework.plan.parameters.chain_without_keys import has_public_key
 from latticework.plan.schema.schema import IndexInput, Plan
 from latticework.values.map_in_order import map_in_order
 
@@ -67,7 +68,7 @@ class Measure:
 
     def measure(self, plan: Plan, on_value: OnValue | None = None) -> Measured:
         """A simulation with noise against the tensors' arithmetic. Inputs are encrypted under the public key, the
-        noisier one.
+        noisier one, where there may be one.
 
         on_value  is shown all values of the simulation too
         """
@@ -124,7 +125,9 @@ class _Runs:
         largest = [float(np.max(np.abs(exact))) or 1.0 for exact in self.exact]
         self.take(self.ranked)
         with np.errstate(over="ignore", invalid="ignore"):
-            outputs = simulate(plan, self.stacks(plan, 1), noise=np.random.default_rng(1), public_key=True)
+            outputs = simulate(
+                plan, self.stacks(plan, 1), noise=np.random.default_rng(1), public_key=has_public_key(plan.chain)
+            )
             errors = np.zeros(len(self.ranked))
             for exact, noisy, size in zip(self.exact, outputs, largest, strict=True):
                 off = np.abs(np.broadcast_to(noisy, exact.shape) - exact).reshape(len(exact), -1)
@@ -179,7 +182,9 @@ class _Runs:
 
         noise = np.random.default_rng(0)
         with np.errstate(over="ignore", invalid="ignore"):  # errors may grow without end
-            outputs = simulate(plan, self.stacks(plan, self.draws), noise=noise, public_key=True, on_value=note)
+            outputs = simulate(
+                plan, self.stacks(plan, self.draws), noise=noise, public_key=has_public_key(plan.chain), on_value=note
+            )
         # So is an output: of a loop of no turns that carries public numbers.
         shapes = [(runs, *exact.shape[1:]) for exact in self.exact]
         noisy = [np.broadcast_to(y, shape) for y, shape in zip(outputs, shapes, strict=True)]
@@ -195,7 +200,11 @@ class _Runs:
         with np.errstate(over="ignore", invalid="ignore"):
             try:
                 outputs = simulate(
-                    plan, self.stacks(plan, self.draws), noise=noise, public_key=True, noise_factor=LARGER_NOISE
+                    plan,
+                    self.stacks(plan, self.draws),
+                    noise=noise,
+                    public_key=has_public_key(plan.chain),
+                    noise_factor=LARGER_NOISE,
                 )
             except RangeError:
                 return False
@@ -218,6 +227,11 @@ class _Runs:
         if group > 1:
             squares = np.convolve(squares[order], np.full(group, 1.0 / group), mode="valid")
         return float(np.sqrt(np.max(squares)))
+
+
+def simulate_for_anyone(plan: Plan, inputs: Sequence[Any], **options: Any) -> list[FloatArray]:
+    """Simulate inputs that are encrypted under the public key, which is noisier, where the plan has room for that."""
+    return simulate(plan, inputs, public_key=has_public_key(plan.chain), **options)
 
 
 def widest(module: Module) -> int:

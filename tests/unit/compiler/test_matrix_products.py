@@ -126,8 +126,9 @@ def test_bounds_hold_where_all_roundings_add_up():
 def test_weights_are_multiples_of_a_step_where_a_rescale_hides_it():
     matrix = next(c for c in compiled().plan.constants if isinstance(c, NumberMatrix))
     choice = MatrixChoice(matrix, 1.0)
-    assert choice.step(2.0**30, 1024) == 2 * 1024 // matrix.shape[1]
-    assert choice.step(2.0**16, 1024) == 4 and choice.step(2.0**10, 1024) == 1
+    assert choice.step(2.0**30, 1024, is_rescaled=True) == 2 * 1024 // matrix.shape[1]
+    assert choice.step(2.0**16, 1024, is_rescaled=True) == 4 and choice.step(2.0**10, 1024, is_rescaled=True) == 1
+    assert choice.step(2.0**30, 1024, is_rescaled=False) == 1
 
 
 def test_numbers_too_large_for_their_scale_are_refused():

@@ -41,6 +41,8 @@ def expand_linear_transform(
     single = (linear_map.count_in, linear_map.count_out) == (1, 1)
     plain_scale = scale * p.product_between(kind.level, level) / kind.scale
     if isinstance(choice, MatrixChoice):
+        if level == kind.level.index:
+            return p.builder.build("rlwe.public_matmul", [x], matrix=choice.matrix, scale=scale)
         return p.mod_down(_multiply_matrix(p, x, choice, plain_scale), level, scale)
     if choice is None:
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
@@ -65,7 +67,7 @@ def expand_linear_transform(
 
 def _multiply_matrix(p: Primitives, x: Value, choice: MatrixChoice, plain_scale: float) -> Value:
     """The product of a matrix at a scale and an array, in the steps that its numbers are rounded to."""
-    scale, step = cipher(x).scale, choice.step(plain_scale, p.chain.ring_degree)
+    scale, step = cipher(x).scale, choice.step(plain_scale, p.chain.ring_degree, is_rescaled=True)
     product = p.builder.build("rlwe.public_matmul", [x], matrix=choice.matrix, scale=scale * plain_scale / step)
     return product if step == 1 else p.mul_int(product, step, scale * plain_scale)
 

@@ -4,6 +4,7 @@ from latticework.compiler.levels.bootstrap_calls import ciphertexts, count_boots
 from latticework.compiler.levels.critical_path import LoopSpending, Spent, loop_spending, spending
 from latticework.compiler.levels.decide import decide_levels
 from latticework.compiler.levels.decide_bfv import decide_levels_bfv
+from latticework.compiler.levels.decide_without_keys import decide_without_keys
 from latticework.compiler.levels.depth import program_depth
 from latticework.compiler.levels.level_plan import LevelPlan
 from latticework.compiler.levels.lowest_bfv import lowest_levels_bfv
@@ -18,6 +19,7 @@ __all__ = [
     "count_bootstraps",
     "decide_levels",
     "decide_levels_bfv",
+    "decide_without_keys",
     "keep_whole_origins",
     "loop_spending",
     "lowest_levels_bfv",

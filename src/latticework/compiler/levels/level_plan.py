@@ -76,6 +76,7 @@ class Encrypt:
     """A public vector becomes a trivial ciphertext."""
 
     level: int
+    scale: Scale = LADDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,9 @@ def after(state: State, step: Step) -> State:
         case Drop(level):
             assert state is not None and state.scale == LADDER and level < state.level, (state, step)
             return state._replace(level=level)
-        case Encrypt(level):
+        case Encrypt(level, scale):
             assert state is None
-            return CipherState(level)
+            return CipherState(level, scale)
         case Encode():
             assert state is None
             return None

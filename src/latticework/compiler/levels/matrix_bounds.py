@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.levels.abstract_value import AbstractValue, are_apart, unite
+from latticework.ir.dialects.rlwe_types import CipherType
 from latticework.lazy_dataclass import dataclass
+from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.loop_nests.matrix_choice import MatrixChoice
 from latticework.values.packing.packed_constants import Sources
 
@@ -24,9 +26,13 @@ class RoundedMatrix:
     off: FloatArray
 
     @staticmethod
-    def of(choice: MatrixChoice, sources: Sources, scale: float, ring_degree: int) -> RoundedMatrix:
-        """The matrix of a map that is carried out so at a scale."""
-        exact, step = choice.matrix.evaluate(sources), choice.step(scale, ring_degree)
+    def between(
+        choice: MatrixChoice, sources: Sources, chain: ModulusChain, before: CipherType, after: CipherType
+    ) -> RoundedMatrix:
+        """The matrix of a map from ciphertexts of one type to those of another."""
+        is_rescaled, exact = after.level != before.level, choice.matrix.evaluate(sources)
+        scale = after.scale * (chain.group_product(before.level.index) if is_rescaled else 1) / before.scale
+        step = choice.step(scale, chain.ring_degree, is_rescaled=is_rescaled)
         return RoundedMatrix(exact, np.abs(choice.matrix.integers(sources, scale / step) * (step / scale) - exact))
 
     @property

@@ -535,11 +535,10 @@ class _Run:
         is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
         choice = self.choices.get(op)
         if isinstance(choice, MatrixChoice):
-            scale = kind.scale * self.chain.group_product(before.level.index) / before.scale
-            numbers = RoundedMatrix.of(choice, self.module.sources, scale, self.chain.ring_degree)
+            numbers = RoundedMatrix.between(choice, self.module.sources, self.chain, before, kind)
             self.note(float(np.max(numbers.sizes @ x.size)), kind)
-            divided = self.slot_variance(step_noise.mod_down(self.chain.ring_degree), kind)
-            return self.add_noise(numbers.multiply(x), divided)
+            rescale = 0.0 if kind.level == before.level else step_noise.mod_down(self.chain.ring_degree, kind.degree)
+            return self.add_noise(numbers.multiply(x), self.slot_variance(rescale, kind))
         packing = "none" if choice is None else choice.packing
         lineages = read_lineages(linear_map, x.lineage, is_block=is_block)
         apart = np.array([are_apart(row) for row in lineages])[:, None]

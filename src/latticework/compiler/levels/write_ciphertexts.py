@@ -9,12 +9,14 @@ Cost: O(ops).
 
 from __future__ import annotations
 
+from math import ceil, log2
 from typing import Any
 
 from latticework.compiler.levels.bootstrap_calls import times_i_power, write_bootstrap
 from latticework.compiler.levels.depth import carried_operands, public_row, public_value
-from latticework.compiler.levels.encode_numbers import NumberEncoder, NumbersBfv, NumbersCkks
+from latticework.compiler.levels.encode_numbers import INTEGER_BITS, NumberEncoder, NumbersBfv, NumbersCkks
 from latticework.compiler.levels.level_plan import (
+    LADDER,
     CipherState,
     Drop,
     Encode,
@@ -35,6 +37,7 @@ from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.packed_constants import ConstRef, splat
 
 _SUMS = ("rlwe.add", "rlwe.sub", "rlwe.neg", "rlwe.sum", "rlwe.take", "rlwe.concat")
+ENCODED_BITS = 44  # of the scale of a public addend
 _PLACED = ("ckks.linear_transform", "ckks.polynomial")  # expanded later, to where their attributes say
 
 
@@ -176,6 +179,8 @@ class _Writer:
             case Encode(level, scale, addend):
                 at = self.top + level
                 return self.encode(of, at, scale.on(self.scales[at]), addend=addend)
+            case Encrypt(level, scale) if scale != LADDER:
+                return self.encrypt_at(of, self.top + level, scale.on(self.scales[self.top + level]))
             case Encrypt(level):
                 at = self.top + level
                 if public_row(of) is None:
@@ -194,6 +199,16 @@ class _Writer:
         return self.builder.build(
             "rlwe.encode_at", [index], value=array, rows=row.attrs["rows"], level=Level(0, level), scale=scale
         )
+
+    def encrypt_at(self, of: Value, level: int, scale: float) -> Value:
+        """A trivial ciphertext at any scale: beyond what encoders round at, a multiple of one at a smaller scale."""
+        left = max(0, ceil(log2(scale)) - ENCODED_BITS)
+        value = self.builder.build("rlwe.trivial", [self.encode(of, level, scale / 2.0**left, addend=True)])
+        while left:  # by integers of the core's size
+            bits = min(left, INTEGER_BITS - 1)
+            left -= bits
+            value = self.builder.build("rlwe.mul_int", [value], factor=1 << bits, scale=scale / 2.0**left, exact=True)
+        return value
 
     def settle(self, value: Value, step: Settle) -> Value:
         """Relinearise and rescale what is pending."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from latticework.errors import IrError
 from latticework.ir import Attrs, Region, Type, Value, attribute, define
-from latticework.ir.dialects.constant_attributes import Approximant, LinearMap, mapped_count
+from latticework.ir.dialects.constant_attributes import Approximant, LinearMap, mapped_count, number_matrix
 from latticework.ir.dialects.primitives import OpFacts, Stated, define_primitive
 from latticework.ir.dialects.rlwe_dialect import groups_of, scale_of
 from latticework.ir.dialects.rlwe_types import CipherType, Level, check_level, take
@@ -22,11 +22,11 @@ SQUARE = define_primitive("ckks.square", _type_with_scale)
 DOT = define_primitive("ckks.dot", groups_of, operands=(CipherType, CipherType))
 
 
-def _place(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
+def _place(name: str, operands: Sequence[Value], attrs: Attrs, *, of_any_degree: bool = False) -> CipherType:
     """The result of a symbolic map: its operand at the level and scale stated in the attributes."""
     (a,) = take(name, operands, CipherType)
     assert isinstance(a, CipherType)
-    if a.degree != 1 or a.basis != "Q":
+    if (a.degree != 1 and not of_any_degree) or a.basis != "Q":
         raise IrError(f"{name}: needs degree 1 over Q, got degree {a.degree} over {a.basis}; relinearize first")
     level = attribute(name, attrs, "level", Level)
     check_level(name, a.level, level, strict=False)
@@ -35,8 +35,8 @@ def _place(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
 
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
     name = "ckks.linear_transform"
-    result = _place(name, operands, attrs)
     linear_map = attribute(name, attrs, "map", LinearMap)
+    result = _place(name, operands, attrs, of_any_degree=number_matrix(linear_map) is not None)
     return [result.replace(count=mapped_count(name, linear_map, result.count, result.slots))]
 
 

@@ -21,6 +21,7 @@ from latticework.values.packing.packed_constants import (
     NumberMatrix,
     PiecewiseLinearComposition,
     Split,
+    number_matrix,
 )
 
 for _name, _class in {
@@ -53,6 +54,7 @@ __all__ = [
     "MapSums",
     "NumberMatrix",
     "mapped_count",
+    "number_matrix",
 ]
 
 

@@ -75,7 +75,7 @@ def client_costs(spec: ClientSpec, model: CostModel) -> ClientCosts:
         keygen_bytes=spec.manifest.total_resident_bytes + 2 * row * chain.num_primes,
         encrypt_bytes=sum(2 * i.pack.count * limbs * row for i, limbs in inputs)
         + max((3 * limbs * row for _, limbs in inputs), default=0),  # the message, the secret and the error
-        decrypt_bytes=sum(2 * o.pack.count * limbs * row for o, limbs in outputs)
+        decrypt_bytes=sum((o.degree + 1) * o.pack.count * limbs * row for o, limbs in outputs)
         + max((4 * limbs * row for _, limbs in outputs), default=0),
         input_bytes=input_bytes(spec),
         result_bytes=result_bytes(spec),
@@ -133,4 +133,4 @@ def input_bytes(spec: ClientSpec) -> int:
 
 def result_bytes(spec: ClientSpec) -> int:
     """Bytes of all results as a server sends them."""
-    return sum(o.pack.count * stored_bytes(spec.chain, o.level, 0, 2) for o in spec.outputs)
+    return sum(o.pack.count * stored_bytes(spec.chain, o.level, 0, o.degree + 1) for o in spec.outputs)

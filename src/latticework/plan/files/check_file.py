@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from math import inf, isfinite, prod
 
 import numpy as np
@@ -444,8 +444,9 @@ def _check_border(what: str, specs: Iterable[SecretInput | IndexInput | Output],
         if isinstance(spec, IndexInput):
             fits = isinstance(kind, IndexKind)
         else:
-            expected = CipherKind(spec.pack.slots, 0, spec.level, spec.scale, 1, 0, 0, spec.pack.count)
-            fits = isinstance(kind, CipherKind) and replace(kind, degree=1) == expected
+            degree = spec.degree if isinstance(spec, Output) else 1
+            expected = CipherKind(spec.pack.slots, 0, spec.level, spec.scale, degree, 0, 0, spec.pack.count)
+            fits = isinstance(kind, CipherKind) and kind == expected
         if not fits:
             raise FormatError(f"plan: {what} {spec.name!r} does not fit its register")
 

@@ -94,6 +94,7 @@ class Output:
     conditions   what has to hold of an accepted input for `error_bound`; none: it holds for every one
     wrapping     elements, in C order, that may leave what integers modulo t hold, where a condition is that none does;
                  (): all
+    degree       of its ciphertexts: polynomials - 1
     pack         of a tensor of this shape; or (rows, *shape), where a run computes rows of them side by side
     """
 
@@ -110,6 +111,7 @@ class Output:
     approximation: float = field(default=0.0, metadata={"unstored_default": True})
     conditions: tuple[Condition, ...] = field(default=(), metadata={"unstored_default": True})
     wrapping: tuple[int, ...] = field(default=(), metadata={"unstored_default": True})
+    degree: int = field(default=1, metadata={"unstored_default": True})
 
     @property
     def is_proved(self) -> bool:

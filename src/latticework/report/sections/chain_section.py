@@ -92,7 +92,7 @@ def level_rows(chain: ModulusChain) -> tuple[LevelRow, ...]:
             tuple(log2(p) for p in chain.limb_primes(track.groups[level])),
             track.scales[level],
             log2(chain.modulus(level)),
-            tuple(dict.fromkeys(digit_of[limb] for limb in track.groups[level])),
+            tuple(dict.fromkeys(digit_of[limb] for limb in track.groups[level] if limb in digit_of)),
         )
         for level in range(track.top, -1, -1)
     )

@@ -25,6 +25,7 @@ from latticework.errors import (
 from latticework.errors.shown import count_noun, describe, size
 from latticework.plan.client_steps.run_steps import arrange_results
 from latticework.plan.files.serialise import interface_id, read_client, write_client
+from latticework.plan.parameters.chain_without_keys import has_public_key
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Output
 from latticework.runtime.callers import at_caller
 from latticework.runtime.client.coding import PlanDecryptor, coding_of
@@ -206,6 +207,12 @@ class Client:
             raise UserError(
                 f"use_public_key takes a PublicKey, got {type(key).__name__}: give it keys.public().encryption, "
                 "or read its file with load_public_key(path)"
+            )
+        if not has_public_key(self.spec.chain):
+            raise UserError(
+                f"client of {self.spec.name}: its plan needs no evaluation key, and leaves no room for the noise of a "
+                "public key; encrypt with the secret key, or compile with techniques=lw.Techniques(matrix_products="
+                "False)"
             )
         self._encryptor = _core.Encryptor(self.context, key)
         self._secret = self._decryptor = self._ledger = None

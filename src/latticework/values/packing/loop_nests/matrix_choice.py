@@ -21,11 +21,13 @@ class MatrixChoice:
     matrix: NumberMatrix
     largest: float
 
-    def step(self, scale: float, ring_degree: int) -> int:
-        """The integer that all numbers at a scale are multiples of.
+    def step(self, scale: float, ring_degree: int, *, is_rescaled: bool) -> int:
+        """The integer that all numbers at a scale are multiples of: 1 where no rescale comes after the product.
 
         Products take as long as their weights have bits, and the rescale after them rounds far more coarsely than the
         weights need be: a row of them is off by step / 4 a weight, that by a quarter of the ring degree a coefficient.
         """
+        if not is_rescaled:
+            return 1
         most = NOISE_SHARE * ring_degree / self.matrix.shape[1]
         return max(1, min(int(most), ceil(self.largest * scale / 2.0**FEWEST_BITS)))

@@ -127,7 +127,7 @@ class Model:
 
     def server(
         self,
-        keys: PublicKeys,
+        keys: PublicKeys | None = None,
         *,
         memory: str | int | None = None,
         runs: int = 1,
@@ -135,7 +135,8 @@ class Model:
         threads: int = 0,
         prepared: str | Path | None = None,
     ) -> Server:
-        """A server for one client's public keys; the options are those of `Server`.
+        """A server for one client's public keys, or for any client where no key is needed; the options are those of
+        `Server`.
 
         raises  SecretKeyError if given a secret key; MissingKeyError if a key of the manifest is not there
         """

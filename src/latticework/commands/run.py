@@ -17,6 +17,7 @@ from latticework.commands.named_words import split_name
 from latticework.commands.profile_file import ProfileFile
 from latticework.errors import DtypeError, TraceError, UserError
 from latticework.errors.shown import count_noun
+from latticework.plan.files.serialise import read_client
 from latticework.plan.schema.schema import ClientSpec, IndexInput
 from latticework.progress import ProgressBar
 from latticework.runtime.exchange.encrypted import Encrypted
@@ -53,7 +54,7 @@ def run(
     kernels = ProfileFile(talk, profile, serving["device"], force=force, inputs=read, others=others)
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
-        server = Server.load(plan, key_file(keys, EVALUATION_FILE), **serving)
+        server = Server.load(plan, _keys_of(plan, keys), **serving)
     with talk.step("load inputs"):
         files, integers = split_integers(server.plan.client, inputs)
         results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)
@@ -74,6 +75,16 @@ def run(
         kernels.text,
         data,
     )
+
+
+def _keys_of(plan: Path, given: Path | None) -> Path | None:
+    """The evaluation keys; None where there are none, and the plan needs none."""
+    try:
+        return key_file(given, EVALUATION_FILE)
+    except FileNotFoundError:
+        if given is not None or read_client(plan).manifest.uses:
+            raise
+        return None
 
 
 def _traffic(server: Server) -> dict[str, float] | None:

@@ -9,13 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
+from latticework.errors import (
+    BudgetError,
+    MissingKeyError,
+    ParameterMismatchError,
+    RangeError,
+    SecretKeyError,
+    ShapeError,
+    UserError,
+)
 from latticework.errors.shown import count_noun, describe, size
 from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.files.serialise import interface_id, read_plan
 from latticework.plan.key_schedule.key_uses import key_order
 from latticework.plan.key_schedule.schedule import buffer_bytes, smallest_budget, whole_key_bytes
-from latticework.plan.parameters.fingerprint import fingerprint
+from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
 from latticework.plan.schema.amounts import checked_runs
 from latticework.plan.schema.schema import IndexInput, Plan
 from latticework.runtime.callers import at_caller
@@ -75,7 +83,7 @@ class Server:
     def __init__(
         self,
         plan: Plan,
-        keys: PublicKeys,
+        keys: PublicKeys | None = None,
         *,
         memory: str | int | None = None,
         runs: int = 1,
@@ -83,6 +91,8 @@ class Server:
         threads: int = 0,
         prepared: str | Path | None = None,
     ) -> None:
+        if keys is None:
+            keys = _no_keys(plan)
         _check_keys(plan, keys)
         places, at_once = places_of(device, memory), checked_runs(runs, memory)
         shares = [
@@ -141,7 +151,7 @@ class Server:
     def load(
         cls,
         plan: str | Path,
-        keys: str | Path,
+        keys: str | Path | None = None,
         *,
         memory: str | int | None = None,
         key_memory: str | int | None = None,
@@ -153,7 +163,8 @@ class Server:
     ) -> Server:
         """Make a server from a plan file and an evaluation key file (or the folder that holds one).
 
-        keys         a folder must not hold a secret key, as that of `Keys.save` does
+        keys         a folder must not hold a secret key, as that of `Keys.save` does; None for a plan that needs none:
+                     its server takes inputs of any client
         memory       budget for all that the server holds, as above. Where keys do not fit, they stay in their file,
                      which must not be changed meanwhile, and an instruction goes through them limb by limb. How much
                      is for keys and how much for encoded weights goes by predicted time. Results are the same, to the
@@ -167,7 +178,10 @@ class Server:
         """
         program, readers = read_plan(Path(plan)), check_readers(key_readers)
         places, at_once = places_of(device, memory), checked_runs(runs, memory)
-        refuse_secret_keys(keys)
+        if keys is None:
+            _check_needs_no_keys(program)
+        else:
+            refuse_secret_keys(keys)
         shares = []
         for place in places:
             is_there = place.device is not None
@@ -184,9 +198,11 @@ class Server:
             if found.keys is None:
                 _check_room(program, place)
             shares.append(found)
-        file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
+        file, waits = "" if keys is None else file_in(keys, EVALUATION_FILE), KeyWaits()
 
         def keys_for(context: _core.Context, share: Shares) -> AnyKeys:
+            if keys is None:
+                return _core.EvaluationKeys.none(context)
             try:
                 if share.keys is None:
                     return _core.load_evaluation_keys(file, context)
@@ -250,7 +266,7 @@ class Server:
         with self._engines.share([given.device]) as [(engine, _)], self._engines.naming(engine):
             file = None
             if checkpoint is not None:
-                file = CheckpointFile(checkpoint, self.plan, bytes(self._key_set), given, engine.context)
+                file = CheckpointFile(checkpoint, self.plan, self._key_set_of(given), given, engine.context)
             state = None if file is None else file.read()
             on_state = None if file is None else file.note
             tell, tell_value = engine.admission.reporting(on_event), engine.admission.reporting(on_watch)
@@ -389,6 +405,7 @@ class Server:
         spec = self.plan.client
         given = self._join(parts, {}, check_integers(spec, integers))
         check_complete(given, spec)
+        _check_one_client(given)
         self._engines.check_device(f"program {spec.name}: the inputs", given.device)
         runs = 1 if given.extent is None else spec.runs_for(given.extent.runs)
         if given.extent is not None:
@@ -477,13 +494,20 @@ class Server:
         array = array if len(array) == count else array[run * count : (run + 1) * count]
         return array[0] if len(array) == 1 else list(array)
 
+    def _key_set_of(self, given: Encrypted) -> bytes:
+        """The key set of the server, or without keys that of the inputs."""
+        own = bytes(self._key_set)
+        arrays = given.tensors.values()
+        return own if any(own) else next((bytes(c.key_set) for array in arrays for c in array if any(c.key_set)), own)
+
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
         if ciphertext.parameters != self.context.parameters.fingerprint:
             raise ParameterMismatchError(
                 f"{where} was encrypted under parameters {ciphertext.parameters[:8].hex()}, this plan has "
                 f"{self.context.parameters.fingerprint[:8].hex()}: encrypt with the client of this plan"
             )
-        if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:  # no key: a trivial encryption
+        is_known = any(ciphertext.key_set) and any(self._key_set)  # else a trivial encryption, or a server without keys
+        if is_known and ciphertext.key_set != self._key_set:
             raise ParameterMismatchError(
                 f"{where} was encrypted under key set {ciphertext.key_set[:8].hex()}, the server has the keys of "
                 f"{self._key_set[:8].hex()}: give it keys.public() of the client that encrypted"
@@ -537,6 +561,32 @@ def _check_key_memory(plan: Plan, need: tuple[int, int, int], had: int) -> None:
         f"({size(needed)}), for {op} of {plan.locations[line]}: give it as much, or twice that so that keys can be "
         "read while others are in use"
     )
+
+
+def _check_needs_no_keys(plan: Plan) -> None:
+    """MissingKeyError for a plan that needs keys."""
+    if plan.keys:
+        told = count_noun(len(plan.client.manifest.uses), "evaluation key")
+        raise MissingKeyError(
+            f"the server of {plan.client.name} needs {told}, and got none: give it keys.public() of a client, or the "
+            f"file or folder with {EVALUATION_FILE}"
+        )
+
+
+def _check_one_client(given: Encrypted) -> None:
+    """ParameterMismatchError for inputs under several secret keys, which a server without keys cannot tell apart."""
+    found = {bytes(c.key_set) for array in given.tensors.values() for c in array if any(c.key_set)}
+    if len(found) > 1:
+        told = " and ".join(sorted(one[:8].hex() for one in found)[:2])
+        raise ParameterMismatchError(
+            f"program {given.program}: its inputs are under key sets {told}: encrypt all of them with one client"
+        )
+
+
+def _no_keys(plan: Plan) -> PublicKeys:
+    """The keys of a plan that needs none."""
+    _check_needs_no_keys(plan)
+    return PublicKeys(_core.EvaluationKeys.none(_core.Context(core_parameters(plan.chain), "auto", 1)), None)
 
 
 def _check_keys(plan: Plan, keys: PublicKeys) -> None:

@@ -21,6 +21,7 @@ SUITES = {
     "xehe": "bench.xehe.suite",
     "keymemrt": "bench.keymemrt.suite",
     "placement": "bench.placement.suite",
+    "many-rows": "bench.many_rows.suite",
     "scales": "bench.scales",
     "prices": "bench.prices",
     "quote": "bench.quote",

@@ -37,18 +37,18 @@ class Kind:
     needs: str = ""
 
 
-SMALL, LARGE, LOOPS = "zoo-20-2026-11-28.json", "zoo-18-2026-11-27.json", "zoo-21-2026-11-28.json"
+SMALL, LARGE, LATEST = "zoo-20-2026-11-28.json", "zoo-23-2026-11-29.json", "zoo-24-2026-11-29.json"
 KINDS = (
     Kind("logistic regression, 30 raw columns", "logistic", SMALL),
     Kind("100 boosted trees, exact (BFV)", "boosting-exact", SMALL),
-    Kind("the same by signs (CKKS)", "boosting-signs", SMALL),
+    Kind("the same by signs (CKKS)", "boosting-signs", LATEST),
     Kind("ReLU network 64-32-16-10", "relu-network", SMALL),
     Kind("two convolutions, average pools, 8 x 8", "cnn-average", SMALL),
     Kind("the same with max-pools", "cnn-max", SMALL),
     Kind("ResNet-20 on digits", "resnet20", LARGE, "--digits FILE.npz"),
     Kind("a transformer layer (MiniLM)", "minilm", LARGE),
-    Kind("training: logistic regression, 256 rows, 8 turns", "training", LOOPS),
-    Kind("highest of eight 16-bit bids, exact (BFV)", "highest-bid", LOOPS),
+    Kind("training: logistic regression, 256 rows, 8 turns", "training", LATEST),
+    Kind("highest of eight 16-bit bids, exact (BFV)", "highest-bid", LATEST),
 )
 
 

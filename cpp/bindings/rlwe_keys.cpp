@@ -212,6 +212,13 @@ void bind_keys(nb::module_& m) {
       .def_prop_ro("num_bytes", [](const PyPublicKey& self) { return self.value->a->bytes() + self.value->b->bytes(); })
       .def_prop_ro("is_unproved", [](const PyPublicKey& self) { return self.value->is_unproved; });
   nb::class_<PyEvaluationKeys>(m, "EvaluationKeys", "The public keys that a server computes with.")
+      .def_static(
+          "none",
+          [](SharedContext context) {
+            const Fingerprint parameters = context->parameters().fingerprint();
+            return PyEvaluationKeys{std::move(context), std::make_shared<EvaluationKeys>(KeySetId{}, parameters)};
+          },
+          "context"_a, "No key, for ciphertexts under any.")
       .def_prop_ro("key_set", [](const PyEvaluationKeys& self) { return to_bytes(self.value->id()); })
       .def_prop_ro("parameters", [](const PyEvaluationKeys& self) { return to_bytes(self.value->parameters()); })
       .def_prop_ro("num_bytes", [](const PyEvaluationKeys& self) { return self.value->num_bytes(); })

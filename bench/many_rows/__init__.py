@@ -1,0 +1,1 @@
+"""Many rows in one run: networks of squares on digits."""

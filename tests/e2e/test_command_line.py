@@ -170,9 +170,14 @@ def touched(name):
 
 def test_keys_that_are_missing_are_named_with_the_option(here):
     (here / "keys").unlink()
+    (here / "g.py").write_text(PROGRAM.replace("x * w", "(x * w).sum()"))
+    said("compile", "g.py", "--weights", "w.npy", "--calibrate", "data.npy", *SMALL, "-o", "keyed.lwplan")
     want = "there is no keys here, and no -k was given; give with -k the file, or its folder: "
     for command, file in (
-        (("run", "m.lwplan", "in.lwct"), "evaluation.lwkeys (the evaluation keys, which `latticework keygen` wrote at"),
+        (
+            ("run", "keyed.lwplan", "in.lwct"),
+            "evaluation.lwkeys (the evaluation keys, which `latticework keygen` wrote at",
+        ),
         (("decrypt", "m.lwclient", "out.lwct", "--insecure"), "secret.lwkey (your secret key, which"),
         (("encrypt", "m.lwclient", "x.npy", "--insecure"), "secret.lwkey (your secret key, which"),
     ):

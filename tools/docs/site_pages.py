@@ -40,6 +40,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
             "programs",
             "circuits",
             "loops",
+            "throughput",
             "owner",
             "client-server",
             "operating",

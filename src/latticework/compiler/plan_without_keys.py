@@ -6,6 +6,7 @@ Where a program of a batch is such, its plan is on a smaller ring, its keys are 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from math import inf, isfinite, log2
 
@@ -36,26 +37,21 @@ def plan_without_keys(search: PrecisionSearch) -> Plan | None:
     if not (is_of_rows and search.techniques.matrix_products):
         return None
     scale_bits = FIRST_SCALE_BITS
-    for _ in range(ATTEMPTS):
-        trial = _Trial.of(search, scale_bits)
-        if trial is None:
-            return None
-        try:
+    with suppress(UserError):
+        for _ in range(ATTEMPTS):
+            trial = _Trial.of(search, scale_bits)
+            if trial is None:
+                return None
             missing = trial.missing_bits()
-        except UserError:
-            return None
-        if missing in (-1, 0) or (missing < 0 and scale_bits == LEAST_SCALE_BITS):
-            break  # a bit to spare may be missing at a smaller scale
-        scale_bits = max(LEAST_SCALE_BITS, scale_bits + missing)
-    else:
-        return None
-    ring_degree = trial.ring_for(trial.bits)
-    if ring_degree is None:
-        return None
-    try:
-        return trial.on(trial.bits, ring_degree)
-    except UserError:
-        return None
+            if missing in (-1, 0) or (missing < 0 and scale_bits == LEAST_SCALE_BITS):
+                ring_degree = trial.ring_for(trial.bits)
+                if ring_degree is None:
+                    return None
+                plan, missing = trial.on(trial.bits, ring_degree)
+                if missing <= 0:  # a bit to spare may be missing at a smaller scale
+                    return plan
+            scale_bits = max(LEAST_SCALE_BITS, scale_bits + missing)
+    return None
 
 
 class _Trial:
@@ -105,8 +101,9 @@ class _Trial:
         )
         return wanted.ring_degree if fits and isfinite(bits) else None
 
-    def on(self, bits: float, ring_degree: int) -> Plan | None:
-        """The plan on its own chain, with error bounds; None if it does not withstand noise.
+    def on(self, bits: float, ring_degree: int) -> tuple[Plan | None, int]:
+        """The plan on its own chain, with error bounds, and bits of precision that are missing; None for it if any
+        are, or if it does not withstand noise.
 
         raises  UserError for values that do not fit
         """
@@ -117,8 +114,8 @@ class _Trial:
         plan, bounds = search.plan_lowered(self.lower(chain))
         measured, missing = search.measure_missing(plan, bounds)
         if missing > 0 or not search.withstands_noise(plan, measured):
-            return None
-        return search.add_error_bounds(plan, measured, bounds)
+            return None, missing
+        return search.add_error_bounds(plan, measured, bounds), missing
 
 
 def _noting(plan: Plan, largest: list[float]) -> Callable[[int, npt.NDArray[np.float64]], None]:

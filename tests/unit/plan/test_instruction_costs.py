@@ -13,6 +13,7 @@ from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.trip_counts import TripCounts, instructions_run
 from latticework.plan.cost import CostModel, work
 from latticework.plan.instructions.executable import Instruction, PlanBlock, RegisterOperand
+from latticework.plan.instructions.public_matrices import residue_parts
 from latticework.plan.instructions.shared_rules import no_parts
 from latticework.plan.instructions.table import RECORDS
 from latticework.plan.instructions.value_shapes import row_bytes, vectors_of
@@ -50,6 +51,14 @@ def test_costs_of_instructions_by_chance(op, scheme):
         for lent in (False, True):
             reused = record.reuse(use, lent, *buffers)
             assert reused is None or len(reused) == use.stated.count
+
+
+def test_residues_are_priced_whole_where_a_float64_adds_up_four_products():
+    for bits in range(28, 50):
+        for scale_bits in range(10, 44):
+            weight_bits = min(max(scale_bits - 8, 1), 24)
+            fits = 4 * 2 ** (bits - 1) * 2**weight_bits <= 2**53  # residues are centred
+            assert residue_parts(2**bits, 2.0**scale_bits) == (1 if fits else 2)
 
 
 def test_every_opcode_has_work_or_parts_that_have():

@@ -126,7 +126,8 @@ class Seconds:
         return self._linear[key]
 
     def _matrix_product(self, matrix: NumberMatrix, spent: int) -> float:
-        """Every product with a number, which is rounded to few bits, and a rescale of every sum."""
+        """Every product with a number, which is rounded to few bits, as residues of small primes are, and a rescale of
+        every sum."""
         products = matrix.products * self._price("public_matmul", spent, p=False)
         return products + matrix.shape[0] * self._price("mod_down", spent, p=False, dropped=1)
 

@@ -15,12 +15,13 @@ from latticework.plan.instructions.register_kinds import CipherKind, Kind
 from latticework.plan.instructions.shared_rules import no_keys, own_rows
 from latticework.plan.instructions.type_rules import Q
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.value_shapes import shape_of
+from latticework.plan.instructions.value_shapes import chain_of, shape_of
 from latticework.plan.instructions.work_units import Part, Shape, Work
 from latticework.values.packing.packed_constants import NumberMatrix
 
 WEIGHT_BITS = 24  # that kernels multiply with at once; larger integers have several parts
 USUAL_BITS = 8  # that a weight of a trained model is below 1
+WHOLE_BITS = 52  # of a prime and a weight whose products kernels add up in one float64 each; more take two parts
 ROWS_AT_ONCE = 32  # sums of a further part of the integers that are in memory beside the result
 
 
@@ -53,10 +54,19 @@ def parts_of(scale: float) -> int:
     return max(1, ceil((log2(max(scale, 1.0)) - USUAL_BITS) / WEIGHT_BITS))
 
 
+def residue_parts(prime: int, scale: float) -> int:
+    """Parts in which kernels take residues modulo a prime, for numbers at this scale: 1 or 2."""
+    weight_bits = min(max(log2(max(scale, 1.0)) - USUAL_BITS, 1), WEIGHT_BITS)
+    return 1 if log2(prime) + weight_bits <= WHOLE_BITS else 2
+
+
 def _parts(use: Use) -> Sequence[Part]:
-    """Every product with a number, in each part of it."""
-    products = matrix_of(use).products
-    return (Part("public_matmul", shape_of(use), products * parts_of(use.stated.scale / use.operands[0].scale)),)
+    """Every product with a number, in each part of it and of residues."""
+    chain, kind = chain_of(use), use.operands[0]
+    scale = use.stated.scale / kind.scale
+    prime = max(chain.primes[j] for j in chain.tracks[kind.track].basis(kind.level))
+    products = matrix_of(use).products * parts_of(scale) * residue_parts(prime, scale)
+    return (Part("public_matmul", shape_of(use), products),)
 
 
 def _work(shape: Shape) -> Work:

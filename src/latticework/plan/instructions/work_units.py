@@ -1,12 +1,10 @@
 """The work of one operation, in units that a cost table prices.
 
-A unit is one kernel on one row of N residues (`matrix_mac`: a product of a row of a list and a number of a matrix),
-except `fft` (one transform of
-N/2 slots), `key_row` (a row of a key that was read before, both halves, read
-from its file again) and two that are bytes: `read_byte`, read from a file, and
-`fresh_byte`, got from the system and touched for the first time. Counts follow the core's algorithms: a lift of k
-limbs to t is k sources, k*t terms and t reductions (priced like a pointwise
-product); an inner product is its terms and one reduction a row.
+A unit is one kernel on one row of N residues (`matrix_mac`: a product of a part of a row of a list and a part of a
+number of a matrix), except `fft` (one transform of N/2 slots), `key_row` (a row of a key that was read before, both
+halves, read from its file again) and two that are bytes: `read_byte`, read from a file, and `fresh_byte`, got from the
+system and touched for the first time. Counts follow the core's algorithms: a lift of k limbs to t is k sources, k*t
+terms and t reductions (priced like a pointwise product); an inner product is its terms and one reduction a row.
 
 What only one instruction does stands with its record; here is what several consist of.
 """

@@ -15,10 +15,11 @@ from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import galois_element
 
 PRIME_BITS = 45
+RESIDUE_PARTS = 2  # of such a prime, in products with a matrix
 LIMBS = 12
 FRESH_BYTES = 64 << 20
 KEYS = 4
-MATRIX = 32  # rows and columns of a matrix of numbers
+MATRIX = 32  # rows and columns of a matrix of numbers, of a byte each
 FOUR = (0, 1, 2, 3)
 MANY = tuple(range(4, 12))
 SMALLEST = 1e-3  # share of a pointwise product that a difference of two times is worth at least
@@ -88,7 +89,7 @@ class UnitTimes:
             "lift_term": max(term, small),
             "lift_source": max(source, small),
             "expand": self.seconds("expand_uniform") / rows,
-            "matrix_mac": self.seconds("integer_matmul", terms=MATRIX) / (rows * MATRIX**2),
+            "matrix_mac": self.seconds("integer_matmul", terms=MATRIX) / (RESIDUE_PARTS * rows * MATRIX**2),
         }
 
     def fresh_byte(self, size: int = FRESH_BYTES) -> float:

@@ -32,6 +32,7 @@ from latticework.compiler.interval_warning import warn_of_leaving
 from latticework.compiler.like_plans import LEAVE_OUT, is_laid_out_like
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
 from latticework.compiler.pass_order import TENSOR_PASSES
+from latticework.compiler.plan_without_keys import MOST_LEVELS
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.recurrences import fold_module
 from latticework.compiler.retraining.old_model import OldModel
@@ -105,12 +106,12 @@ class ArrayLowering(Lowering):
         """Lay the tensors out for the least time; where an old model has what its client sends, as that does."""
         usual = self._request().choose()
         old = self.old
-        if old is None or is_laid_out_like(usual, old.client):
+        if old is None or any(is_laid_out_like(each, old.client) for each in usual.row_ways):
             return usual
         options = self.options.override(ring_degree=old.chain.ring_degree)
         with suppress(LayoutError):
             other = replace(self._request(), options=options).choose()
-            if is_laid_out_like(other, old.client) or usual.slots > old.chain.slots:
+            if any(is_laid_out_like(each, old.client) for each in other.row_ways) or usual.slots > old.chain.slots:
                 return other
         return usual
 
@@ -130,7 +131,9 @@ class ArrayLowering(Lowering):
         if self.options.like is not None:
             return None
         error = find_too_deep(f"program {self.program.name}", self.program.loc, self.traced.module, self.options)
-        return error if error is None or self.options.rows is None else without_batch(error)
+        if error is None or self.options.rows is None:
+            return error
+        return None if error.need.depth <= MOST_LEVELS else without_batch(error)
 
     def fold_recurrences(self) -> ArrayLowering | None:
         """Fold loops that are linear in what is encrypted."""

@@ -21,7 +21,7 @@ from latticework.compiler.layout_choice import (
     vector_costs,
 )
 from latticework.compiler.levels import program_depth, unroll
-from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.options.compile_options import FILL, CompileOptions
 from latticework.compiler.pass_order import (
     AFFINE_PASSES,
     AFFINE_PASSES_WHOLE,
@@ -52,6 +52,7 @@ from latticework.tensor.ops.lower import lower_to_vectors
 
 SCARCE_LEVEL_SHARE = 100.0
 BITS_WITHOUT_KEYS = 30  # of the modulus, a level of a program that needs no key
+MOVES = ("vec.linear_transform", "vec.rotate")
 MOST_ELEMENTS = 1 << 12  # of a tensor that is tried as so many vectors of a batch
 BOOTSTRAP_ROTATIONS = 12  # that take as long as a bootstrap, by the levels that it leaves: 4.5 s by 14, A14
 
@@ -79,7 +80,20 @@ class ArrayVectors:
     rows: int = 0
 
     def choose(self) -> Vectors:
-        """Lay tensors out and lower them to vectors, which passes then improve.
+        """Lay tensors out and lower them to vectors of the least time, which passes then improve.
+
+        For rows of a batch these know their predicted seconds, and vectors of one element each, if there are such.
+        raises  LayoutError if a tensor fits no ring
+        """
+        own = replace(self, module=self._merge_affine())
+        seconds, depth, vectors = self._choose_width(own)
+        if self.options.rows is None:
+            return vectors
+        usual = LayoutAttempt(own, vectors.slots, depth)
+        return replace(vectors, seconds=seconds * self._rings(usual), elements=self._to_elements(own, depth, vectors))
+
+    def _choose_width(self, own: ArrayVectors) -> tuple[float, int, Vectors]:
+        """Predicted seconds, levels and vectors of the quickest layouts.
 
         Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked
         for; longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are
@@ -88,7 +102,6 @@ class ArrayVectors:
 
         raises  LayoutError if a tensor fits no ring
         """
-        own = replace(self, module=self._merge_affine())
         module, techniques, ring_degree = own.module, self.options.techniques, self.options.ring_degree
         needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, self.residual or USUAL_DEPTH
         width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
@@ -101,32 +114,37 @@ class ArrayVectors:
         if not self.rows and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
             fewer, wide = LayoutAttempt(own, free, depth).lower()
             vectors = wide if fewer < seconds else vectors
-        for attempt in self._narrow_attempts(own, needed, depth, vectors):
+        share = (ring_degree or ring_degree_for(depth)) // 2 // max(self.rows, 1)
+        if self.rows and 1 <= share < vectors.slots:
+            attempt, usual = LayoutAttempt(own, share, depth), LayoutAttempt(own, vectors.slots, depth)
             with suppress(LayoutError, UnsupportedError):  # some operations stay within a vector
                 other, narrower = attempt.lower()
-                if other * self._rings(attempt) < seconds * self._rings(LayoutAttempt(own, vectors.slots, depth)):
+                if other * self._rings(attempt) < seconds * self._rings(usual):
                     seconds, vectors = other, narrower
-        return vectors
+        return seconds, depth, vectors
 
-    def _narrow_attempts(self, own: ArrayVectors, largest: int, depth: int, vectors: Vectors) -> list[LayoutAttempt]:
-        """Vectors to try for rows of a batch: as wide as a ring has room for, and of one element each.
+    def _to_elements(self, own: ArrayVectors, depth: int, vectors: Vectors) -> Vectors | None:
+        """Vectors of one element each, for rows of a batch: all rows lie in one ciphertext, and products with public
+        matrices need no rotations. None where nothing would be gained, or tensors have too many elements.
 
-        Of one element all rows lie in one ciphertext, and products with public matrices need no rotations; where
-        nothing else needs a key, a ring does without special primes, and with few bits for each level.
+        Where nothing else needs a key, a ring does without special primes, and with few bits for each level.
         """
-        wanted, rows, width, attempts = self.options.ring_degree, max(self.rows, 1), vectors.slots, []
-        moves = any(op.name in ("vec.linear_transform", "vec.rotate") for op in vectors.module.walk())
-        share = (wanted or ring_degree_for(depth)) // 2 // rows
-        if self.rows and 1 <= share < width:
-            attempts.append(LayoutAttempt(own, share, depth))
-        if moves and rows > 1 and width > 1 and largest <= MOST_ELEMENTS and self.options.techniques.matrix_products:
-            ring = wanted or max(2 * rows, ring_without_keys(depth * BITS_WITHOUT_KEYS, rows) or 0)
-            attempts.append(LayoutAttempt(own, 1, max(depth - 2, 1), ring))
-        return attempts
+        options, moves = self.options, any(op.name in MOVES for op in vectors.module.walk())
+        is_offered = options.rows != 1 and options.techniques.matrix_products
+        if not (moves and is_offered and vectors.slots > 1 and slots_needed(own.module) <= MOST_ELEMENTS):
+            return None
+        ring = ring_without_keys(depth * BITS_WITHOUT_KEYS, max(self.rows, 1)) or 0
+        attempt = LayoutAttempt(own, 1, max(depth - 2, 1), options.ring_degree or max(2 * self.rows, ring))
+        with suppress(LayoutError, UnsupportedError):  # some operations stay within a vector
+            seconds, found = attempt.lower()
+            return replace(found, seconds=seconds * self._rings(attempt))
+        return None
 
     def _rings(self, attempt: LayoutAttempt) -> float:
-        """Slots of vectors of all rows, by those of a ring, of which a run takes at least all."""
-        return max(1.0, 2.0 * attempt.width * max(self.rows, 1) / attempt.ring_degree)
+        """Slots of vectors of all rows by those of a ring, of which a run takes at least all; of one row, where rows
+        are to fill the slots."""
+        taken = 2.0 * attempt.width * max(self.rows, 1) / attempt.ring_degree
+        return taken if self.options.rows == FILL else max(1.0, taken)
 
     def _merge_affine(self) -> Module:
         """The module with affine maps and matrices merged before layouts are chosen."""
@@ -168,7 +186,7 @@ class LayoutAttempt:
             wanted.module, self.width, prices, options.techniques, scarce_levels=wanted.scarce_levels,
             level_seconds=refresh,
         )  # fmt: skip
-        why = explain(wanted.module, decisions, options.bits_a_second)
+        why = explain(wanted.module, decisions, options.priced_bits_a_second)
 
         def lower(placed: Module) -> Vectors:
             return self.lower_placed(placed, prices, decisions.seconds, *why)
@@ -200,7 +218,7 @@ class LayoutAttempt:
         """Costs of vectors of this width in the ring that holds them."""
         options = self.wanted.options
         degree = max(2 * self.width, self.ring_degree)
-        return vector_costs(options.costs, degree, self.depth, options.bits_a_second, options.techniques)
+        return vector_costs(options.costs, degree, self.depth, options.priced_bits_a_second, options.techniques)
 
     def _rewrite(self, lowered: Module) -> Module:
         """Products and polynomials in their simplest form; in loops that bootstrap, less to do in an iteration."""

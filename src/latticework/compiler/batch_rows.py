@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from latticework.compiler.layout_choice import least_ring_degree
 from latticework.compiler.levels.depth import UnknownTripCountError
-from latticework.compiler.options.compile_options import FILL, CompileOptions
+from latticework.compiler.options.compile_options import FILL, THROUGHPUT, CompileOptions
 from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes.interleave_rows import interleaving
 from latticework.compiler.stage_results import Vectors
@@ -42,7 +42,8 @@ def with_rows(vectors: Vectors, rows: int, on_event: OnPassEvent | None = None) 
         tensors=[replace(tensor, pack=interleave_rows(tensor.pack, rows)) for tensor in vectors.tensors],
         slots=vectors.slots * rows,
         rows=rows,
-        one_row=vectors,
+        one_row=replace(vectors, elements=None),
+        elements=None,
     )
 
 
@@ -56,7 +57,8 @@ def planned_for_rows(
 ) -> tuple[Vectors, Plan]:
     """The plan of a program for the rows of a batch that are asked for, and its vectors.
 
-    Where they are to fill the slots, there are as many as the smallest ring that holds the program has room for.
+    Where they are to fill the slots, and for throughput, there are as many as the smallest ring that holds the program
+    has room for.
     vectors  of one row
     plan_of  the best plan of vectors;  least_degree  of the ring that one row takes in any case, if it is known
     raises   LayoutError where no ring has room for so many; TooDeepError where the program would have to bootstrap
@@ -65,7 +67,10 @@ def planned_for_rows(
     most = (ring_degree or 1 << MAX_RING_LOG2) // 2
     if wanted == FILL:
         least = ring_degree or least_degree or least_ring_degree(vectors.depth)
-        return _fill_rows(program, vectors, plan_of, least, options.on_event)
+        wide, plan = _fill_rows(vectors, max(1, least // 2 // vectors.slots), plan_of, options.on_event)
+        if wide.rows == 1:
+            raise _without_room(program, vectors, plan, plan_of)
+        return wide, plan
     assert isinstance(wanted, int)
     if vectors.slots * wanted > most:
         room = most // vectors.slots
@@ -77,33 +82,34 @@ def planned_for_rows(
             f"{vectors.slots * wanted}; {ring} has {most}: {ask}; more rows than that are several runs",
             at=at,
         )
+    if options.objective == THROUGHPUT:
+        return _fill_rows(vectors, wanted, plan_of, options.on_event)
     wide = with_rows(vectors, wanted, options.on_event)
     return wide, _without_bootstraps(wide, plan_of)
 
 
 def _fill_rows(
-    program: Program | Circuit,
-    vectors: Vectors,
-    plan_of: Callable[[Vectors], Plan],
-    ring_degree: int,
-    on_event: OnPassEvent | None,
+    vectors: Vectors, rows: int, plan_of: Callable[[Vectors], Plan], on_event: OnPassEvent | None
 ) -> tuple[Vectors, Plan]:
-    """Fill the vectors with as many rows as the ring has room for that the program takes in any case."""
-    rows = max(1, ring_degree // 2 // vectors.slots)
+    """Fill the vectors with as many rows as the ring has room for that so many take in any case."""
     while True:
         wide = with_rows(vectors, rows, on_event)
         plan = _without_bootstraps(wide, plan_of)
         free = plan.chain.slots // wide.slots
         if free == 1:
-            break
+            return wide, plan
         rows *= free
-    if rows == 1:
-        raise LayoutError(
-            f"compile: batch={FILL!r}: one row of {program.name} takes all {plan.chain.slots} slots of its ring, "
-            f"{_time_a_row(plan)}: leave batch= out{_larger(vectors, plan_of)}",
-            at=program.loc,
-        )
-    return wide, plan
+
+
+def _without_room(
+    program: Program | Circuit, vectors: Vectors, plan: Plan, plan_of: Callable[[Vectors], Plan]
+) -> LayoutError:
+    """The error for rows that are to fill the slots, of which one takes all."""
+    return LayoutError(
+        f"compile: batch={FILL!r}: one row of {program.name} takes all {plan.chain.slots} slots of its ring, "
+        f"{_time_a_row(plan)}: leave batch= out{_larger(vectors, plan_of)}",
+        at=program.loc,
+    )
 
 
 def _larger(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) -> str:

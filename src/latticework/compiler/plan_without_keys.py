@@ -28,6 +28,7 @@ COARSER_BITS = 6  # that weights have fewer than inputs, whose noise in slots is
 ROOMY_BITS, ROOMY_DEGREE = 420.0, 1 << 14  # of trials
 MARGIN_BITS = 2  # a sign, and noise
 ATTEMPTS = 5
+MOST_LEVELS = 5  # that such a program spends with keys: of two squares, and of products with matrices around them
 
 
 def plan_without_keys(search: PrecisionSearch) -> Plan | None:

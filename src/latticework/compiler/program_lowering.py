@@ -9,10 +9,11 @@ from functools import partial
 from typing import ClassVar
 
 from latticework.compiler.batch_rows import planned_for_rows
+from latticework.compiler.batch_ways import WORTH_OF_KEYS, plan_rows_best, price_plan
 from latticework.compiler.bootstrap_options import obstacle
 from latticework.compiler.levels import program_depth
-from latticework.compiler.like_plans import plan_like
-from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.like_plans import is_laid_out_like, plan_like
+from latticework.compiler.options.compile_options import FILL, LATENCY, CompileOptions
 from latticework.compiler.plan_without_keys import plan_without_keys
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.retraining.old_model import OldModel
@@ -27,8 +28,6 @@ from latticework.model import Reference
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.parameters import BootstrapSet, ModulusChain, find_set
 from latticework.plan.schema.schema import ClientSpec, Plan
-
-WORTH_OF_KEYS = 1.25  # that a plan without keys may take longer: none are made, sent, kept or loaded
 
 
 @dataclass(frozen=True)
@@ -105,11 +104,20 @@ class Lowering(ABC):
         if self.old is not None:
             return plan_like(self.search(vectors), self.old, self.describe_client)
         search = self.search(vectors)
-        plan, other = search.best(), plan_without_keys(search)
+        other = plan_without_keys(search)
+        try:
+            plan = search.best()
+        except UserError:
+            if other is None:
+                raise
+            return other
         if other is None:
             return plan
-        with_keys, without = (estimate(each, self.options.costs).warm_seconds for each in (plan, other))
-        return other if without <= WORTH_OF_KEYS * with_keys else plan
+        costs = [estimate(each, self.options.costs) for each in (other, plan)]
+        if self.options.objective == LATENCY:  # what is sent, a polynomial more or less, is left out
+            return other if costs[0].warm_seconds <= WORTH_OF_KEYS * costs[1].warm_seconds else plan
+        prices = [price_plan(each, cost, self.options) for each, cost in zip((other, plan), costs, strict=True)]
+        return other if prices[0] <= prices[1] else plan
 
     @property
     def old(self) -> OldModel | None:
@@ -156,8 +164,16 @@ class Lowering(ABC):
         """Plan vectors for the rows that one run is to have, which lie side by side in others than those given."""
         if self.options.rows is None:
             return vectors, self.plan(vectors)
-        options = self.options if self.old is None else self.options.override(ring_degree=self.old.chain.ring_degree)
-        return planned_for_rows(self.program, vectors, options, self.plan, least_degree=self.least_ring_degree)
+        options, ways = self.options, vectors.row_ways
+        if self.old is not None:
+            options = options.override(ring_degree=self.old.chain.ring_degree)
+            ways = tuple(each for each in ways if is_laid_out_like(each, self.old.client)) or ways[:1]
+        elif options.rows == FILL and options.objective == LATENCY:
+            ways = ways[:1]  # a run is the shorter the fewer rows it has
+        plan_of = partial(
+            planned_for_rows, self.program, options=options, plan_of=self.plan, least_degree=self.least_ring_degree
+        )
+        return plan_rows_best(ways, options, plan_of)
 
     def fold_recurrences(self) -> Lowering | None:
         """The same with linear recurrences as matrices; None if it has none."""

@@ -93,6 +93,8 @@ class Vectors:
     sizes      of the values of `placed` on samples, as far as they were asked for
     one_row    the same for one row, where there are more
     lower      lowers tensors with other layouts to vectors as these were; None: they come of no layouts
+    seconds    predicted by layouts for all rows of a batch, with sending
+    elements   the same program in vectors of one element each, as another way to compute rows of a batch
     """
 
     placed: Module
@@ -117,6 +119,13 @@ class Vectors:
     sizes: SampleSizes = field(default_factory=SampleSizes, compare=False, repr=False)
     one_row: Vectors | None = field(default=None, compare=False, repr=False)
     lower: Callable[[Module], Vectors] | None = field(default=None, compare=False, repr=False)
+    seconds: float = field(default=0.0, compare=False)
+    elements: Vectors | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def row_ways(self) -> tuple[Vectors, ...]:
+        """The ways to compute rows of a batch: these vectors, and those of one element each."""
+        return (self,) if self.elements is None else (self, self.elements)
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,9 @@ def too_deep(
     if held:
         remedies.append(REMEDIES["depth"].program)
     advice = ", or ".join(remedies) or "use a smaller security_bits"
-    return TooDeepError(f"{message}: {advice}", at=loop.at or (lines[0].loc if lines else at))
+    error = TooDeepError(f"{message}: {advice}", at=loop.at or (lines[0].loc if lines else at))
+    error.need = spent.need
+    return error
 
 
 def list_lines(lines: list[Spent]) -> str:

@@ -49,7 +49,11 @@ and, but for client files, which hold no code:
   approximations   one object a function;  loss: what given degrees lose, in words;  scores: measure, rows, exact,
                    approximated, against labels; null if there were none
   layouts          layout, words, shape, tensors
-  layout_choice    explored, bits_a_second, steps, endings; null if the plan does not say
+  layout_choice    explored, bits_a_second (1e18: sending was left out), steps, endings; null if the plan does not say
+  rows_choice      ways to compute rows of a batch that were compared: objective, bits_a_second, ways (slots of a row,
+                   rows, ring_degree, num_keys, key_bytes, sent_bytes, returned_bytes, seconds of a run; refused, why
+                   there is no plan; behind, times as long by its layouts, where none was made; chosen); null where
+                   there was no choice
   circuit          the schedule of a circuit of scalars; null for programs on arrays
   under_budget     null where no budget of memory was given; of a server with it, in bytes: budget_bytes; values of
                    runs at the same time, most_runs that there is room for; tables; constants (budget_bytes, bytes,

@@ -66,6 +66,7 @@ def build_report(
         carried_levels(plan),
         None if memory is None else under_budget(plan, memory, model, trips, runs=runs),
         plan.kept,
+        plan.rows_choice,
     )
     worst = _worst_cases(plan)
     notes = tuple(plan_notes(plan, cost, model))

@@ -7,6 +7,7 @@ from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.cost import ClientCosts
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.kept_parts import KeptParts
+from latticework.plan.schema.rows_choice import RowsChoice
 from latticework.plan.schema.schema import Scores
 from latticework.report.budget_records import UnderBudget
 from latticework.report.carried_drawing import LoopLevels
@@ -34,6 +35,7 @@ class Execution:
     bootstraps  None where there are none;  loops  that have some, with the levels of what they carry
     under_budget  where a budget of memory was given
     kept     of the model that it was compiled like, if there was one
+    rows_choice  ways to compute rows of a batch, where there was a choice
     """
 
     estimate: CostEstimate
@@ -51,6 +53,7 @@ class Execution:
     loops: tuple[LoopLevels, ...] = ()
     under_budget: UnderBudget | None = None
     kept: KeptParts | None = None
+    rows_choice: RowsChoice | None = None
 
 
 @dataclass(frozen=True)

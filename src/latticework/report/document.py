@@ -19,6 +19,7 @@ from latticework.report.sections.layout_choice_section import choice_sections
 from latticework.report.sections.layouts_section import layout_section
 from latticework.report.sections.memory_budget_section import budget_sections
 from latticework.report.sections.owner_section import owner_sections
+from latticework.report.sections.rows_section import rows_sections
 from latticework.report.sections.time_section import time_section, timeline_section
 from latticework.report.sections.work_section import work_sections
 
@@ -80,5 +81,6 @@ def _execution(execution: Execution) -> Iterator[Section]:
     yield from circuit_sections(execution.circuit)
     yield layout_section(execution.layouts)
     yield from choice_sections(execution.choice)
+    yield from rows_sections(execution.rows_choice)
     yield from work_sections(cost, execution.instructions)
     yield from budget_sections(execution.under_budget)

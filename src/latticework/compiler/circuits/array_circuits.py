@@ -52,7 +52,7 @@ def to_arrays(
     else:
         module = run_passes(calibrate(program.module, argument_samples(scalars, samples)), TENSOR_PASSES)
     wanted = ArrayVectors(module, options.override(techniques=techniques), exact=True, rows=least_rows(options.rows))
-    vectors = wanted.choose()
+    vectors = min(wanted.choose().row_ways, key=lambda way: way.seconds)
     circuit = scalars.written.for_lanes(vectors.slots)
     record = record_tensors(circuit, formulas=program.formulas, written=traced.written)
     arguments = tuple(

@@ -74,7 +74,7 @@ class ExactVectors(CircuitVectors):
             self.refused.append(error)
             return Candidate(vectors)
         cost = estimate(plan, self.options.costs)
-        sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / self.options.bits_a_second
+        sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / self.options.priced_bits_a_second
         return Candidate(vectors, cost.warm_seconds, sending, plan)
 
     def emit(self, width: int, lanes: LaneOptions) -> Vectors:

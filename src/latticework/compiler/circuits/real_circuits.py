@@ -66,7 +66,7 @@ class RealVectors(CircuitVectors):
     def _prices(self, depth: int) -> VectorCosts:
         options = self.options
         degree = options.ring_degree or least_ring_degree(depth)
-        return vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
+        return vector_costs(options.costs, degree, depth, options.priced_bits_a_second, options.techniques)
 
 
 @dataclass

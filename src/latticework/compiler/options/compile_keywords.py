@@ -74,6 +74,10 @@ class CompileKeywords(TypedDict, total=False):
     degree: int | Sequence[int] | None
     """Of every function to which the program gives none, as if it did; signs keep their gaps. A list has one for
     each of these functions, in the order of the program."""
+    objective: str
+    """What is to be small: "latency", predicted seconds of a run and of sending; "throughput", seconds of a
+    server for a row, of runs that are full, where batch= is then the fewest rows; "bytes", of a row, keys
+    included. Layouts are chosen by it, and how rows of a batch lie. Default: 'latency'."""
     margin: float
     """Part of the range of a function's argument in calibration by which the range that it is approximated on
     goes further on each side. More makes it rarer that new inputs leave it, for higher degrees; clients accept no

@@ -17,7 +17,7 @@ from latticework.compiler.options.option_records import (
 )
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.cost import CostModel
-from latticework.plan.cost.networks import NETWORKS
+from latticework.plan.cost.networks import NETWORKS, ONLY_SENDING_COUNTS, SENDING_IS_FREE
 from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet
 from latticework.values.packing.key_manifest import KeySpec
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 AUTO, NEVER = "auto", "never"
 FILL = "fill"
+LATENCY, THROUGHPUT, BYTES = "latency", "throughput", "bytes"
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,18 @@ class CompileOptions:
         """Bandwidth of the network between client and server."""
         network = self.expert.network
         return NETWORKS[network] if isinstance(network, str) else float(network)
+
+    @property
+    def objective(self) -> str:
+        """The figure that is to be small: one of LATENCY, THROUGHPUT and BYTES."""
+        return self.expert.objective
+
+    @property
+    def priced_bits_a_second(self) -> float:
+        """Bandwidth by which sending is priced where layouts are chosen: that of the network, unless the objective
+        leaves sending out, or the rest."""
+        others = {THROUGHPUT: SENDING_IS_FREE, BYTES: ONLY_SENDING_COUNTS}
+        return others.get(self.objective, self.bits_a_second)
 
     @property
     def rows(self) -> int | str | None:

@@ -205,6 +205,14 @@ class Expert:
         form=CommandForm.WHOLES,
         commands=BOTH,
     )
+    objective: str = option(
+        "latency",
+        'what is to be small: "latency", predicted seconds of a run and of sending; "throughput", seconds of a server '
+        'for a row, of runs that are full, where batch= is then the fewest rows; "bytes", of a row, keys included. '
+        "Layouts are chosen by it, and how rows of a batch lie",
+        WRITTEN, "it was compiled by HEIR, with its layout in it: leave it out",
+        choices=("latency", "throughput", "bytes"), help="latency, throughput of rows, or bytes.",
+    )
     margin: float = option(
         0.1,
         "part of the range of a function's argument in calibration by which the range that it is approximated on goes "

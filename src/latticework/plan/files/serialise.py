@@ -33,6 +33,7 @@ from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.placement_record import LayoutRecord
+from latticework.plan.schema.rows_choice import RowsChoice
 from latticework.plan.schema.schema import (
     CLIENT_FORMAT,
     FORMAT,
@@ -108,6 +109,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({"reasons": to_data(plan.reasons)} if plan.reasons else {}),
         **({"changes": to_data(plan.changes)} if plan.changes else {}),
         **({} if plan.kept is None else {"kept": to_data(plan.kept)}),
+        **({} if plan.rows_choice is None else {"rows_choice": to_data(plan.rows_choice)}),
     }
     weights = b"".join(map(_array_bytes, plan.sources.values()))
     few = weights if len(weights) <= FEW_WEIGHTS else b""
@@ -191,6 +193,7 @@ def read_plan(source: Path | bytes) -> Plan:
         reasons=from_data(tuple[CallReason, ...], debug.get("reasons", []), "reasons"),
         changes=from_data(tuple[str, ...], debug.get("changes", []), "changes"),
         kept=from_data(KeptParts | None, debug.get("kept"), "kept"),
+        rows_choice=from_data(RowsChoice | None, debug.get("rows_choice"), "rows_choice"),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)

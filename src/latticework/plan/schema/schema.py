@@ -32,6 +32,7 @@ from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.feedback_limits import FeedbackLimits
 from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.placement_record import LayoutRecord
+from latticework.plan.schema.rows_choice import RowsChoice
 from latticework.values.packing.interleaved_rows import groups_of, pack_rows, unpack_rows
 from latticework.values.packing.key_manifest import KeyManifest, KeySpec
 from latticework.values.packing.pack import PackMap
@@ -384,6 +385,7 @@ class Plan:
     reasons    why bootstraps stand where they do, for the report
     changes    what is computed in the place of what the user gave, because the user asked for it, for the report
     kept       what is kept of the model that it was compiled like, for the report; None: there was none
+    rows_choice  ways to compute rows of a batch, for the report; None where there was no choice
     """
 
     client: ClientSpec
@@ -409,6 +411,7 @@ class Plan:
     reasons: tuple[CallReason, ...] = ()
     changes: tuple[str, ...] = ()
     kept: KeptParts | None = None
+    rows_choice: RowsChoice | None = None
 
     @property
     def chain(self) -> ModulusChain:

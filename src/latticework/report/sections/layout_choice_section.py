@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from latticework.lazy_dataclass import dataclass
+from latticework.plan.cost.networks import SENDING_IS_FREE
 from latticework.plan.schema.placement_record import INPUT
 from latticework.plan.schema.schema import Plan
 from latticework.report.blocks import Cell, ReportBlock, Section, Table, Words, absent, code
@@ -116,7 +117,10 @@ def choice_sections(choice: LayoutChoice | None) -> tuple[Section, ...]:
     """Every tensor with its layout, how it came there, and the best other one; then the ways that nothing beats."""
     if choice is None:
         return absent("layout_choice")
-    note = f"{count(choice.explored)} placements compared, sending at {rate(choice.bits_a_second)}"
+    sending = (
+        f"sending at {rate(choice.bits_a_second)}" if choice.bits_a_second < SENDING_IS_FREE else "sending left out"
+    )
+    note = f"{count(choice.explored)} placements compared, {sending}"
     blocks: tuple[ReportBlock, ...] = (
         table("", LayoutStep, choice.steps, first=("text",)),
         Words((ENDINGS_SAID,) if len(choice.endings) > 1 else (), "soft", data={"layout_choice": choice}),

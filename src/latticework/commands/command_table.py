@@ -306,8 +306,10 @@ COMMANDS: dict[str, Command] = {
                 python="memory", group="serving",
             ),
             CommandOption(
-                "key_memory", "Bound for keys, which are then read from their file when needed.", python="key_memory",
-                group="serving",
+                "key_memory",
+                "Bound for keys, which are then read from their file when needed (a single run has a small one); all: "
+                "they are read first.",
+                python="key_memory", group="serving",
             ),
             CommandOption(
                 "key_readers", "Threads that read keys of a budget ahead; 0: they are read when needed.", int, 1,

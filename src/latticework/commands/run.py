@@ -20,10 +20,12 @@ from latticework.errors.shown import count_noun
 from latticework.plan.files.serialise import read_client
 from latticework.plan.schema.schema import ClientSpec, IndexInput
 from latticework.progress import ProgressBar
-from latticework.runtime.exchange.encrypted import Encrypted
+from latticework.runtime.exchange.encrypted import Encrypted, read_extent
 from latticework.runtime.keys.key_sets import EVALUATION_FILE, refuse_secret_keys
 from latticework.runtime.server.checkpoint import Checkpoint
-from latticework.runtime.server.server import Server
+from latticework.runtime.server.server import ONCE, Server
+
+ALL_KEYS = "all"  # word of --key-memory
 
 
 def run(
@@ -54,7 +56,7 @@ def run(
     kernels = ProfileFile(talk, profile, serving["device"], force=force, inputs=read, others=others)
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
-        server = Server.load(plan, _keys_of(plan, keys), **serving)
+        server = Server.load(plan, _keys_of(plan, keys), **_with_key_memory(plan, inputs, serving, each))
     with talk.step("load inputs"):
         files, integers = split_integers(server.plan.client, inputs)
         results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)
@@ -85,6 +87,22 @@ def _keys_of(plan: Path, given: Path | None) -> Path | None:
         if given is not None or read_client(plan).manifest.uses:
             raise
         return None
+
+
+def _with_key_memory(plan: Path, words: list[str], serving: Mapping[str, Any], each: Path | None) -> Mapping[str, Any]:
+    """The options of the server; for one run on the host, where no memory is named, keys are read as they are used."""
+    given = [serving["memory"], serving["key_memory"]]
+    if serving["key_memory"] == ALL_KEYS:
+        return {**serving, "key_memory": None}
+    if each is not None or serving["device"] != "cpu" or any(value is not None for value in given):
+        return serving
+    spec = read_client(plan)
+    files, _ = split_integers(spec, words)
+    if any(file == STANDARD or not file.is_file() for file in files):  # what they hold is not known yet, or refused
+        return serving
+    extents = (read_extent(file) for file in files)
+    runs = max((spec.runs_for(extent.runs) for extent in extents if extent is not None), default=1)
+    return {**serving, "key_memory": ONCE} if runs == 1 else serving
 
 
 def _traffic(server: Server) -> dict[str, float] | None:

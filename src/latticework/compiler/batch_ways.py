@@ -19,7 +19,7 @@ from latticework.compiler.stage_results import Vectors
 from latticework.errors import UserError
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate, estimate
-from latticework.plan.schema.rows_choice import RowsChoice, RowsWay
+from latticework.plan.schema.batch import RowsChoice, RowsWay
 from latticework.plan.schema.schema import Plan
 
 WORTH_OF_KEYS = 1.25  # that a plan without keys may take longer: none are made, sent, kept or loaded

@@ -5,9 +5,9 @@ from __future__ import annotations
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.cost import ClientCosts
+from latticework.plan.schema.batch import RowsChoice
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.kept_parts import KeptParts
-from latticework.plan.schema.rows_choice import RowsChoice
 from latticework.plan.schema.schema import Scores
 from latticework.report.budget_records import UnderBudget
 from latticework.report.carried_drawing import LoopLevels

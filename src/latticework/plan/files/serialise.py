@@ -29,11 +29,11 @@ from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
 from latticework.plan.parameters.secrets import check_security
+from latticework.plan.schema.batch import RowsChoice
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.placement_record import LayoutRecord
-from latticework.plan.schema.rows_choice import RowsChoice
 from latticework.plan.schema.schema import (
     CLIENT_FORMAT,
     FORMAT,

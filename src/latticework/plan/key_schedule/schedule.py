@@ -31,6 +31,8 @@ from latticework.plan.key_schedule.key_windows import rows_of_limb, visits_of
 from latticework.plan.key_schedule.keys_over_time import Trace
 from latticework.plan.schema.schema import Plan
 
+FIRST_PART = 16  # of all keys, that is tried first for a run that reads each once; then twice as much
+READ_AGAIN = 1.05  # times all rows that are used: reading some again costs less than memory for them
 WINDOWS_AT_ONCE = 2  # the one that is computed with, and the next
 
 
@@ -194,6 +196,37 @@ def require_room(plan: Plan, budget_bytes: int, least: Smallest | None) -> None:
             f"computes; give at least that much",
             at=plan.locations[least.line],
         )
+
+
+class _Free:
+    """Prices of nothing: what is read when needed is the same whatever it costs."""
+
+    row_seconds = 0.0
+
+    def seconds(self, site: Site) -> float:
+        """Return none."""
+        return 0.0
+
+
+def budget_to_read_once(plan: Plan, trip_counts: KnownTripCounts) -> int | None:
+    """Bytes for keys with which a run reads about every row once, which is what a process of one run needs: it then
+    spends nothing on rows that it uses late, nor on memory that the system has to clear.
+
+    returns  None where all keys take no more, or there are none
+    """
+    whole, order = whole_key_bytes(plan), key_order(plan, plan.chain, trip_counts)
+    if not whole:
+        return None
+    least = schedule_of(order, plan, 2 * whole, _Free(), readers=1).loaded_bytes
+    budget = whole // FIRST_PART
+    while budget <= whole // 2:
+        try:
+            if schedule_of(order, plan, budget, _Free(), readers=1).loaded_bytes <= READ_AGAIN * least:
+                return budget
+        except BudgetError:  # one instruction needs more at once
+            pass
+        budget *= 2
+    return None
 
 
 def _steps(order: Sequence[Node], line: int | None) -> Iterator[tuple[KeyStep, int | None]]:

@@ -24,7 +24,7 @@ from latticework.plan.instructions.register_kinds import Kind
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.schema.arguments import Argument, Result
-from latticework.plan.schema.batch import Batch
+from latticework.plan.schema.batch import Batch, RowsChoice
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.conditions import UNLIKE, Condition, left_by, merge_conditions
 from latticework.plan.schema.considered_chains import WeighedChain
@@ -32,7 +32,6 @@ from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.feedback_limits import FeedbackLimits
 from latticework.plan.schema.kept_parts import KeptParts
 from latticework.plan.schema.placement_record import LayoutRecord
-from latticework.plan.schema.rows_choice import RowsChoice
 from latticework.values.packing.interleaved_rows import groups_of, pack_rows, unpack_rows
 from latticework.values.packing.key_manifest import KeyManifest, KeySpec
 from latticework.values.packing.pack import PackMap

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun
-from latticework.plan.schema.rows_choice import RowsChoice, RowsWay
+from latticework.plan.schema.batch import RowsChoice, RowsWay
 from latticework.report.blocks import Section, Words, absent
 from latticework.report.figure_labels import Column, Within, describe, table
 from latticework.report.quantities import count, duration, rate, size

@@ -180,6 +180,16 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
     return Encrypted(role, program, interface, tensors, integers, extent, rounds, clipped=tuple(clipped))
 
 
+def read_extent(path: Path) -> Extent | None:
+    """Read how much a file of ciphertexts says that it holds, and none of the ciphertexts; None: one run's inputs.
+
+    raises  FormatError for a damaged or other file
+    """
+    reader = _core.ContainerReader(str(path), kinds=[int(_core.FileKind.CIPHERTEXTS)])
+    extras = reader.header.get("extras")
+    return extent_from(extras if isinstance(extras, dict) else {})
+
+
 def _stored_names(name: str, count: int) -> list[str]:
     """Names of the ciphertexts of one tensor in a file."""
     return [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]

@@ -22,7 +22,7 @@ from latticework.errors.shown import count_noun, describe, size
 from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.files.serialise import interface_id, read_plan
 from latticework.plan.key_schedule.key_uses import key_order
-from latticework.plan.key_schedule.schedule import buffer_bytes, smallest_budget, whole_key_bytes
+from latticework.plan.key_schedule.schedule import budget_to_read_once, buffer_bytes, smallest_budget, whole_key_bytes
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
 from latticework.plan.schema.amounts import checked_runs
 from latticework.plan.schema.schema import IndexInput, Plan
@@ -56,6 +56,8 @@ from latticework.runtime.server.shares import Shares, shares_of_files, shares_of
 from latticework.runtime.server.side_by_side import Check, side_by_side
 from latticework.values.extension import _core
 from latticework.values.inputs.machine_memory import machine_bytes
+
+ONCE = "once"  # value of key_memory=
 
 
 class Server:
@@ -169,7 +171,8 @@ class Server:
                      which must not be changed meanwhile, and an instruction goes through them limb by limb. How much
                      is for keys and how much for encoded weights goes by predicted time. Results are the same, to the
                      bit
-        key_memory   an amount such as "2GB": keys stay in their file, and what is in memory of them never exceeds it
+        key_memory   an amount such as "2GB": keys stay in their file, and what is in memory of them never exceeds it;
+                     "once": as little as a run needs that reads each of them once, for a server of one run
         key_readers  threads that read such keys ahead of their use; 0: they are read when they are needed
         runs, prepared  as above
         raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file, or a
@@ -182,6 +185,8 @@ class Server:
             _check_needs_no_keys(program)
         else:
             refuse_secret_keys(keys)
+        if key_memory == ONCE:
+            key_memory = budget_to_read_once(program, TripCounts(program))
         shares = []
         for place in places:
             is_there = place.device is not None

@@ -39,6 +39,7 @@ from latticework.runtime.client.input_check import InputCheck, Inputs
 from latticework.runtime.devices.operation_names import during
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.clipped import ClippedRows
+from latticework.runtime.exchange.encrypted import EncryptedFile
 from latticework.runtime.exchange.input_errors import Finding
 from latticework.runtime.exchange.row_batches import Extent
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
@@ -64,6 +65,7 @@ HELD = {
     "(costs).client": ClientCosts,
     "(curve)": TuningCurve,
     "(curve).points[i]": TuningPoint,
+    "(encrypted file)": EncryptedFile,
     "(event of a pass)": PassEvent,
     "(event)": Event,
     "(extent)": Extent,

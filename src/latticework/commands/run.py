@@ -60,9 +60,11 @@ def run(
     with talk.step("load inputs"):
         files, integers = split_integers(server.plan.client, inputs)
         results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)
-        encrypted = [server.load_encrypted(source(file)) for file in files]
-    if each is not None:
-        return _run_each(talk, server, encrypted, integers, results, kernels)
+        if each is not None:
+            members = [server.load_encrypted(source(file)) for file in files]
+            return _run_each(talk, server, members, integers, results, kernels)
+        has_many = (_count_runs(server.plan.client, files) or 1) > 1
+        encrypted = [server.open_encrypted(f) if has_many else server.load_encrypted(source(f)) for f in files]
     started = time.perf_counter()
     with ProgressBar("evaluating") as bar, kernels:
         result = server.run(*encrypted, on_event=talk.listener(bar), integers=integers, checkpoint=until_written)
@@ -98,11 +100,15 @@ def _with_key_memory(plan: Path, words: list[str], serving: Mapping[str, Any], e
         return serving
     spec = read_client(plan)
     files, _ = split_integers(spec, words)
-    if any(file == STANDARD or not file.is_file() for file in files):  # what they hold is not known yet, or refused
-        return serving
+    return {**serving, "key_memory": ONCE} if _count_runs(spec, files) == 1 else serving
+
+
+def _count_runs(spec: ClientSpec, files: list[Path]) -> int | None:
+    """Runs of the plan that files of inputs are for; None where not all are files, or are missing."""
+    if not all(file != STANDARD and file.is_file() for file in files):
+        return None
     extents = (read_extent(file) for file in files)
-    runs = max((spec.runs_for(extent.runs) for extent in extents if extent is not None), default=1)
-    return {**serving, "key_memory": ONCE} if runs == 1 else serving
+    return max((spec.runs_for(extent.runs) for extent in extents if extent is not None), default=1)
 
 
 def _traffic(server: Server) -> dict[str, float] | None:

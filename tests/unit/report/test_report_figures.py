@@ -241,7 +241,7 @@ def test_the_keys_of_the_json_are_those_that_are_documented(report):
     }  # fmt: skip
     assert set(read) - set(json.loads(client.json())) == {
         "time", "memory", "lines", "operations", "instructions", "timeline", "approximations", "layouts",
-        "layout_choice", "circuit", "loss", "scores", "bootstraps", "loops", "under_budget", "kept",
+        "layout_choice", "circuit", "loss", "scores", "bootstraps", "loops", "under_budget", "kept", "rows_choice",
     }  # fmt: skip
     parts = [read["security"], read["levels"], read["levels"]["moduli"][0], read["inputs"][0], read["outputs"][0]]
     parts += [

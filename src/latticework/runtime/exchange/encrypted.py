@@ -1,4 +1,4 @@
-"""Encrypted inputs or outputs of a program: what travels between client and server."""
+"""Encrypted inputs or outputs of a program: what travels between client and server, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import log2
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from latticework.errors import FormatError, ParameterMismatchError, TraceError
 from latticework.errors.escaping import html_text
@@ -158,6 +158,11 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
     ciphertexts, names, extras = _core.load_ciphertexts(
         source if isinstance(source, bytes) else os.fspath(source), context
     )
+    return encrypted_from(dict(zip(names, ciphertexts, strict=True)), extras)
+
+
+def encrypted_from(stored: dict[str, _core.Ciphertext], extras: dict[str, Any]) -> Encrypted:
+    """Ciphertexts of a file by the names that it gives them, and what else it says; FormatError for what it lacks."""
     role, program, integers = extras.get("role"), extras.get("program"), extras.get("integers", {})
     interface = extras.get("interface")
     if not isinstance(program, str) or not isinstance(interface, bytes) or not isinstance(integers, dict):
@@ -169,7 +174,7 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
         raise FormatError("the ciphertext file does not say what it holds; write it with Encrypted.save")
     if any(type(v) is not int for v in integers.values()):
         raise FormatError("the ciphertext file holds run-time integers that are none; it was altered")
-    tensors = _arrays(dict(zip(names, ciphertexts, strict=True)), extras.get("counts", {}))
+    tensors = _arrays(stored, extras.get("counts", {}))
     rounds = extras.get("rounds", 1)
     if type(rounds) is not int or rounds < 1:
         raise FormatError("the ciphertext file does not say of how many runs it is; it was altered")
@@ -240,3 +245,57 @@ def check_interface(encrypted: Encrypted, spec: ClientSpec, interface: bytes) ->
             "use the plan and the client file of one compilation"
         )
     check_extent(spec, encrypted.extent)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCiphertext:
+    """A ciphertext that stays in its file until it is read.
+
+    key_set, parameters  as a ciphertext tells them: they are those of its file
+    """
+
+    reader: _core.CiphertextReader
+    index: int
+    key_set: bytes
+    parameters: bytes
+
+    def read(self) -> _core.Ciphertext:
+        """Return the ciphertext; FormatError where the file was damaged since it was opened."""
+        return self.reader.read(self.index)
+
+
+class EncryptedFile:
+    """Encrypted inputs in a file, which a server takes as it takes `Encrypted`: `Server.open_encrypted`.
+
+    The file must not be changed while it is in use; every ciphertext is verified again when it is read.
+    """
+
+    def __init__(self, path: str | Path, context: _core.Context) -> None:
+        """Open a file that `Encrypted.save` wrote, and verify all of it.
+
+        context  of the server
+        raises   FormatError for a damaged or other file; ParameterMismatchError for other parameters
+        """
+        self.path, self._context = Path(path), context
+        _core.ContainerReader(str(path), kinds=[int(_core.FileKind.CIPHERTEXTS)]).verify_all()
+        reader = _core.CiphertextReader(str(path), context)
+        key_set = reader.read(0).key_set if len(reader) else b""
+        known = context.parameters.fingerprint
+        stored = {name: StoredCiphertext(reader, i, key_set, known) for i, name in enumerate(reader.names)}
+        # What is not read yet has all that a server asks of a ciphertext before it computes.
+        self._inputs = encrypted_from(cast(dict[str, _core.Ciphertext], stored), reader.extras)
+
+    @property
+    def integers(self) -> Mapping[str, int]:
+        """Public run-time integers of the file, by name."""
+        return self._inputs.integers
+
+    def __repr__(self) -> str:
+        return describe("EncryptedFile", str(self.path), f"of program {self._inputs.program}")
+
+
+def inputs_of(given: Encrypted | EncryptedFile, *, whole: bool) -> Encrypted:
+    """The inputs for a server, read from their file as a whole, or with `StoredCiphertext` in place of ciphertexts."""
+    if isinstance(given, Encrypted):
+        return given
+    return load_encrypted(given.path, given._context) if whole else given._inputs

@@ -14,6 +14,7 @@ from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import Plan
 from latticework.runtime.devices.device import memory_of, name_of
+from latticework.runtime.exchange.encrypted import StoredCiphertext
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
 from latticework.runtime.options import ServerPlace
 from latticework.runtime.server.admission import Admission
@@ -98,8 +99,11 @@ class Engine:
         ]
 
     def _here(self, value: Any) -> Any:
-        is_public = isinstance(value, int)
-        return value if is_public else _core.move(value, self.context, keeps_copy=not self.is_capped)
+        if isinstance(value, int):
+            return value
+        if isinstance(value, StoredCiphertext):
+            value = value.read()
+        return _core.move(value, self.context, keeps_copy=not self.is_capped)
 
     def release_outputs(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
         """Move outputs of a run out of capped memory, unless its inputs were marked for a device."""

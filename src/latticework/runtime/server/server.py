@@ -33,8 +33,10 @@ from latticework.runtime.exchange.encrypted import (
     INPUTS,
     OUTPUTS,
     Encrypted,
+    EncryptedFile,
     check_interface,
     check_role,
+    inputs_of,
     load_encrypted,
 )
 from latticework.runtime.exchange.input_parts import check_complete, join
@@ -227,7 +229,7 @@ class Server:
     def __call__(
         self,
         /,
-        *inputs: Encrypted,
+        *inputs: Encrypted | EncryptedFile,
         on_event: OnEvent | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
         **integers: int,
@@ -235,7 +237,8 @@ class Server:
         """Run the program.
 
         inputs      what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
-                    Rows and stacks of inputs are computed run by run, and returned as one
+                    Rows and stacks of inputs are computed run by run, and returned as one. Those of files that are open
+                    are read run by run
         integers    run-time integers (lw.Index), such as numbers of iterations, that no part has. One that is called
                     `on_event` or `checkpoint` is given by that name, and `run` takes the option beside it
         on_event    called after every instruction; where keys stay in a file, also in waits for them of more than a
@@ -250,12 +253,12 @@ class Server:
 
     def _open_integers(self, parts: Sequence[Any]) -> set[str]:
         """Run-time integers that none of these has."""
-        given = {name for part in parts if isinstance(part, Encrypted) for name in part.integers}
+        given = {name for part in parts if isinstance(part, Encrypted | EncryptedFile) for name in part.integers}
         return {i.name for i in self.plan.client.inputs if isinstance(i, IndexInput)} - given
 
     def run(
         self,
-        *inputs: Encrypted,
+        *inputs: Encrypted | EncryptedFile,
         on_event: OnEvent | None = None,
         watch: Sequence[int] = (),
         on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
@@ -263,7 +266,8 @@ class Server:
         checkpoint: str | Path | Checkpoint | None = None,
     ) -> Encrypted:
         """Run as a call does, and report every value of the watched registers, an array of several as a list."""
-        given, arguments = self._join_inputs(inputs, integers)
+        opened = [inputs_of(each, whole=checkpoint is not None) for each in inputs]
+        given, arguments = self._join_inputs(opened, integers)
         runs, is_seen = len(arguments), checkpoint is not None or on_watch is not None
         if runs > 1 and len(self._engines.all) > 1 and not is_seen:
             return self._collect_outputs(given, self._run_all(arguments, [given.device] * runs, on_event))
@@ -281,6 +285,7 @@ class Server:
                     listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
                     found = engine.executor.run(here, listener, list(watch), tell_value, on_state, state)
                     outputs.append(engine.release_outputs(found, given.device))
+                    del here  # before the inputs of the next run are read
         if file is not None:
             file.finish()
         return self._collect_outputs(given, outputs)
@@ -482,6 +487,14 @@ class Server:
     def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
         """Read encrypted inputs."""
         return load_encrypted(source, self.context)
+
+    @at_caller
+    def open_encrypted(self, path: str | Path) -> EncryptedFile:
+        """Open a file of encrypted inputs, which may be larger than memory: each run of a call reads its own.
+
+        raises  FormatError for a damaged or other file; ParameterMismatchError for other parameters
+        """
+        return EncryptedFile(path, self.context)
 
     def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:
         if isinstance(spec, IndexInput):

@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 from latticework.compiler.accuracy import SHARE, FunctionsTooDeepError, LevelLimits, with_pools
 from latticework.compiler.accuracy.agreement import DegreeOptions
 from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.assessment import Assessment
-from latticework.compiler.batch_rows import least_rows, without_batch
+from latticework.compiler.batch_rows import least_rows
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrapping import SPARE_BITS, most_levels_of
 from latticework.compiler.bound_conditions import warn_of_gaps
@@ -92,6 +92,8 @@ class SampledProgram:
 class ArrayLowering(Lowering):
     """A program on arrays, with polynomials in the place of its functions."""
 
+    bootstraps_rows: ClassVar[bool] = True
+
     sampled: SampledProgram
 
     def narrow(self) -> ArrayLowering | None:
@@ -122,8 +124,9 @@ class ArrayLowering(Lowering):
     def to_vectors_of(self, ring_degree: int, residual: int) -> Vectors:
         """Lay the tensors out for the levels that bootstraps leave, and keep loops."""
         options = self.options.override(ring_degree=ring_degree)
+        rows = least_rows(options.rows)
         return ArrayVectors(
-            self.traced.module, options, residual=residual, keep_loops=True, feedback=self.traced.feedback
+            self.traced.module, options, residual=residual, keep_loops=True, feedback=self.traced.feedback, rows=rows
         ).choose()
 
     def find_too_deep(self) -> UserError | None:
@@ -131,9 +134,8 @@ class ArrayLowering(Lowering):
         if self.options.like is not None:
             return None
         error = find_too_deep(f"program {self.program.name}", self.program.loc, self.traced.module, self.options)
-        if error is None or self.options.rows is None:
-            return error
-        return None if error.need.depth <= MOST_LEVELS else without_batch(error)
+        may_need_no_keys = self.options.rows is not None and error is not None and error.need.depth <= MOST_LEVELS
+        return None if may_need_no_keys else error
 
     def fold_recurrences(self) -> ArrayLowering | None:
         """Fold loops that are linear in what is encrypted."""

@@ -6,18 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from latticework.compiler.layout_choice import least_ring_degree
-from latticework.compiler.levels.depth import UnknownTripCountError
 from latticework.compiler.options.compile_options import FILL, THROUGHPUT, CompileOptions
 from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes.interleave_rows import interleaving
 from latticework.compiler.stage_results import Vectors
-from latticework.errors import LayoutError, LevelError, UserError
+from latticework.errors import LayoutError, UserError
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend import Circuit, Program
 from latticework.ir import run_passes
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
-from latticework.plan.parameters import MAX_RING_LOG2, TooDeepError
+from latticework.plan.parameters import MAX_RING_LOG2
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.interleaved_rows import interleave_rows
 
@@ -47,6 +46,12 @@ def with_rows(vectors: Vectors, rows: int, on_event: OnPassEvent | None = None) 
     )
 
 
+def rows_in_ring(vectors: Vectors, wanted: int | str, ring_degree: int) -> int:
+    """Count the rows of a run in a ring in which vectors of one row bootstrap; 0 where it has no room for so many."""
+    room = ring_degree // 2 // vectors.slots
+    return room if wanted == FILL else wanted if isinstance(wanted, int) and wanted <= room else 0
+
+
 def planned_for_rows(
     program: Program | Circuit,
     vectors: Vectors,
@@ -61,7 +66,7 @@ def planned_for_rows(
     has room for.
     vectors  of one row
     plan_of  the best plan of vectors;  least_degree  of the ring that one row takes in any case, if it is known
-    raises   LayoutError where no ring has room for so many; TooDeepError where the program would have to bootstrap
+    raises   LayoutError where no ring has room for so many; what `plan_of` raises
     """
     wanted, ring_degree, name, at = options.rows, options.ring_degree, program.name, program.loc
     most = (ring_degree or 1 << MAX_RING_LOG2) // 2
@@ -85,7 +90,7 @@ def planned_for_rows(
     if options.objective == THROUGHPUT:
         return _fill_rows(vectors, wanted, plan_of, options.on_event)
     wide = with_rows(vectors, wanted, options.on_event)
-    return wide, _without_bootstraps(wide, plan_of)
+    return wide, plan_of(wide)
 
 
 def _fill_rows(
@@ -94,7 +99,7 @@ def _fill_rows(
     """Fill the vectors with as many rows as the ring has room for that so many take in any case."""
     while True:
         wide = with_rows(vectors, rows, on_event)
-        plan = _without_bootstraps(wide, plan_of)
+        plan = plan_of(wide)
         free = plan.chain.slots // wide.slots
         if free == 1:
             return wide, plan
@@ -123,18 +128,3 @@ def _larger(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) -> str:
 def _time_a_row(plan: Plan) -> str:
     seconds = estimate(plan, CostModel.load()).warm_seconds / plan.client.rows
     return f"N={plan.chain.ring_degree} and {write_value(float(f'{1e3 * seconds:.3g}'))} ms a row (predicted)"
-
-
-def _without_bootstraps(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) -> Plan:
-    try:
-        return plan_of(vectors)
-    except (TooDeepError, UnknownTripCountError) as error:
-        raise without_batch(error) from None
-
-
-def without_batch(error: LevelError) -> LevelError:
-    """The error for rows of a program that would have to bootstrap."""
-    return type(error)(
-        f"{error.message}; batch= is for programs that need no bootstraps, which take the slots of whole vectors",
-        at=error.at,
-    )

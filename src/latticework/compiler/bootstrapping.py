@@ -15,7 +15,11 @@ from math import ceil, inf
 from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from latticework.compiler.accuracy.levels import least_levels, spends_endlessly
+from latticework.compiler.batch_rows import rows_in_ring, with_rows
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.levels import keep_whole_origins
 from latticework.compiler.levels.bootstrap_ranges import Ranges, find_ranges, outgrown_error
@@ -31,7 +35,8 @@ from latticework.compiler.precision import PrecisionSearch, Trial, element_slots
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.vector_levels import with_small_outputs
-from latticework.errors import LevelError, PrecisionError, UserError
+from latticework.errors import LayoutError, LevelError, PrecisionError, UserError
+from latticework.errors.shown import count_noun
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample, choose_evenly, telling_samples
 from latticework.ir import PassEvent
@@ -53,6 +58,8 @@ from latticework.plan.parameters import (
 from latticework.plan.parameters.bootstrap_planning import set_precision_bits
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.schema import Plan
+from latticework.values.packing.interleaved_rows import pack_rows
+from latticework.values.packing.pack import PackMap
 
 RANGED_SAMPLES = 16  # on which values are looked at, for their ranges, beside those with the largest tensors
 GLANCED_SAMPLES = 4  # that are enough for a guess whether bootstraps pay
@@ -295,7 +302,17 @@ class BootstrapSearch:
             return [1 << self.chosen.log2_degree]
         if self.asked.ring_degree is not None:
             return [self.asked.ring_degree]
-        return [ring for ring in bootstrapping_rings() if self.lowering.fits_ring(ring)]
+        rings = [ring for ring in bootstrapping_rings() if self.lowering.fits_ring(ring)]
+        return [ring for ring in rings[:-1] if self._has_room(ring)] + rings[-1:]
+
+    def _has_room(self, ring: int) -> bool:
+        """Whether a ring has room for the rows of a batch, if there is one."""
+        if self.asked.rows is None:
+            return True
+        try:
+            return bool(self.laid_out(ring))
+        except LayoutError:
+            return False
 
     def options(self, wanted_bits: float | None = None, like: Vectors | None = None) -> list[ChainOption]:
         """Sets whose bootstraps are so precise, with two iterations where one is not enough.
@@ -394,8 +411,27 @@ class BootstrapSearch:
         """The program as vectors for a ring, without bootstraps."""
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
-            self._laid_out[ring] = self._enlarge(self.lowering.to_vectors_of(ring, usual.residual))
+            vectors = self.lowering.to_vectors_of(ring, usual.residual)
+            self._laid_out[ring] = self._enlarge(self._with_rows(vectors, ring))
         return self._laid_out[ring]
+
+    def _with_rows(self, vectors: Vectors, ring: int) -> Vectors:
+        """Vectors of one row as those of the rows of a batch, if there is one.
+
+        raises  LayoutError where a ring has no room for so many
+        """
+        wanted = self.asked.rows
+        if wanted is None:
+            return vectors
+        rows, slots = rows_in_ring(vectors, wanted, ring), count_noun(vectors.slots, "slot")
+        if not rows:
+            raise LayoutError(
+                f"compile: batch={wanted}: a row of {self.program.name} takes {slots} where it is bootstrapped, and "
+                f"ring_degree={ring} has {ring // 2}: give batch={ring // 2 // vectors.slots} or less; more rows than "
+                "that are several runs",
+                at=self.program.loc,
+            )
+        return with_rows(vectors, rows, self.asked.on_event)
 
     def ranges(self, ring: int) -> Ranges:
         """How large values are on calibration data."""
@@ -431,13 +467,18 @@ def _integers(vectors: Vectors) -> list[str]:
     return [name for name, pack in inputs if pack is None]
 
 
+def _pack(pack: PackMap, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The vectors of an input; of rows of a batch, all of the same."""
+    return pack_rows(pack, np.shape(value), value)
+
+
 def ranges_of(vectors: Vectors, samples: Sequence[Sample]) -> Ranges:
     """How large the values of a program are on some of the samples, those with its largest tensors among them."""
     assert vectors.flat is not None
     runs = []
     for sample in (samples[i] for i in telling_samples(vectors.placed, samples, RANGED_SAMPLES, vectors.sizes)):
         packed = zip(vectors.placed.input_names, vectors.inputs, strict=True)
-        runs.append({name: sample[name] if pack is None else pack.pack(sample[name]) for name, pack in packed})
+        runs.append({name: sample[name] if pack is None else _pack(pack, sample[name]) for name, pack in packed})
     held = {number: element_slots(tensor.pack) for number, tensor in enumerate(vectors.tensors)}
     return find_ranges(vectors.flat, runs, held)
 

@@ -147,7 +147,8 @@ def plan_with_bootstraps(compilation: Compilation) -> Compilation:
     if vectors is None or plan is None:
         with _explaining(compilation.lowering):
             return compilation.with_plan(search.best())
-    for_time = compilation.lowering.bootstraps_for_time and search.is_allowed
+    lowering = compilation.lowering
+    for_time = lowering.bootstraps_for_time and search.is_allowed and lowering.options.rows is None
     if not for_time or not search.may_be_quicker(vectors, plan):
         return compilation
     try:

@@ -47,6 +47,7 @@ class Lowering(ABC):
     """
 
     bootstraps_for_time: ClassVar[bool] = True  # also where it fits without them, if it is predicted to be quicker
+    bootstraps_rows: ClassVar[bool] = False  # rows of a batch side by side
 
     program: Program | Circuit
     traced: TracedProgram
@@ -80,6 +81,8 @@ class Lowering(ABC):
     @property
     def bootstrap_obstacle(self) -> str | None:
         """Reason why nothing can be bootstrapped, with what would help; None if it can."""
+        if self.options.rows is not None and not self.bootstraps_rows:
+            return "rows of a batch are bootstrapped in programs on arrays alone: leave batch= out"
         return obstacle(self.options.parameters)
 
     @property

@@ -134,7 +134,7 @@ REFUSED = {
     "a small ring": (RANGED, {"ring_degree": 8192}, LevelError, r"ring_degree=8192 is too small to bootstrap: the sma"),
     "for others": (RANGED, {"spare_levels": 2}, LevelError, r"spends 132 levels .*" + SHARED),
     "a set, for others": (RANGED, {**SMALL, "spare_levels": 2}, UserError, "is not bootstrapped: .*" + SHARED),
-    "rows": (RANGED, {"batch": 4}, LevelError, r"batch= is for programs that need no bootstraps, which take the slot"),
+    "rows": (RANGED, {"batch": 4}, LevelError, r"rows of a batch are bootstrapped in programs on arrays alone: leave ba"),
     "integers": (RANGED, {"scheme": "bfv"}, LevelError, r"multiplies encrypted numbers 60 times.* has room for about"),
 }  # fmt: skip
 

@@ -65,6 +65,5 @@ def test_options_are_frozen_and_changed_by_keyword():
 
 
 @pytest.mark.parametrize(("batch", "rows"), [(None, None), (1, 1), (5, 8), ("fill", "fill")])
-def test_rows_of_a_batch_are_a_power_of_two_and_have_no_bootstraps(batch, rows):
-    made = CompileOptions.of(batch=batch)
-    assert made.rows == rows and made.bootstrap == ("auto" if batch is None else "never")
+def test_rows_of_a_batch_are_a_power_of_two(batch, rows):
+    assert CompileOptions.of(batch=batch).rows == rows

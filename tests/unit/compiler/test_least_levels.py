@@ -116,7 +116,7 @@ def test_what_is_too_deep_is_refused_before_it_is_laid_out(monkeypatch):
     monkeypatch.setattr(ArrayLowering, "to_vectors", None)
     for options, said in (
         ({"bootstrap": "never"}, "bootstrap='auto' refreshes values on the way"),
-        ({"batch": "fill"}, "batch= is for programs that need no bootstraps"),
+        ({"batch": "fill", "bootstrap": "never"}, "bootstrap='auto' refreshes values on the way"),
     ):
         error = refused(deep(20), ring_degree=32768, **options)
         assert "program squares spends at least 40 levels one after another; ring_degree=32768 " in error.message

@@ -209,8 +209,6 @@ def test_batches_that_no_run_can_take_are_refused_with_numbers():
         match="a row of centred takes 1 slot, 2048 rows 2048; ring_degree=2048 has 1024: give batch=1024 or less",
     ):
         lw.compile(centred, batch=2000, **SMALL)
-    with pytest.raises(UserError, match="bootstraps take the slots of whole vectors"):
-        lw.compile(centred, batch=2, bootstrap_set="T11", insecure=True)
 
     @lw.program
     def wide(x: lw.Secret[1024]):
@@ -235,8 +233,10 @@ def test_batches_that_no_run_can_take_are_refused_with_numbers():
     def deep(x: lw.Secret[4]):
         return lw.for_loop(9, lambda _i, h: 0.5 * h * h + 0.25, x)
 
-    with pytest.raises(LevelError, match="batch= is for programs that need no bootstraps"):
+    with pytest.raises(LevelError, match="ring_degree=8192 is too small to bootstrap"):
         lw.compile(deep, batch=2, ring_degree=8192)
+    with pytest.raises(LayoutError, match=r"a row of deep takes 4 slots where it is .* 1024: give batch=256 or less"):
+        lw.compile(deep, batch=2048, bootstrap_set="T11", insecure=True, precision_bits=8)
 
 
 @lw.circuit

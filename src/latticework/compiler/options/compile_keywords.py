@@ -66,8 +66,8 @@ class CompileKeywords(TypedDict, total=False):
     """Rows that one run computes side by side in the slots: a number (rounded up to a power of two), or "fill"
     for as many as fit. A row is one whole input of the program as declared; where the program has an axis of rows
     of its own, a run takes so many times as many. `encrypt` takes any number of rows; a run takes as long as that
-    of one row, with the same instructions and as many keys, which the rows share. For programs without
-    bootstraps."""
+    of one row, with the same instructions and as many keys, which the rows share. Circuits that bootstrap take
+    none."""
     progress: bool
     """After two seconds, tell on a terminal or in a notebook how far it is; elsewhere by a line on standard error
     every 30 s. Default: True."""

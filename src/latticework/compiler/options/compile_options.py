@@ -96,8 +96,8 @@ class CompileOptions:
 
     @property
     def bootstrap(self) -> str:
-        """Whether there may be bootstraps, "auto" or "never": rows of a batch have none."""
-        return self.running.bootstrap if self.rows is None else NEVER
+        """Whether there may be bootstraps, "auto" or "never"."""
+        return self.running.bootstrap
 
     @property
     def like(self) -> Model | None:

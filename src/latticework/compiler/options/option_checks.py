@@ -288,11 +288,6 @@ def _check_batch(options: CompileOptions) -> None:
             f"compile: batch={write_value(batch)}; give how many rows one run computes, from 1 to {MAX_SLOTS}, or "
             f"{FILL!r} for as many as fit the slots"
         )
-    if options.expert.bootstrap_set is not None:
-        raise UserError(
-            "compile: batch= and bootstrap_set= are given: bootstraps take the slots of whole vectors, which rows of a "
-            "batch would share; leave one of them out"
-        )
 
 
 def _check_prices(options: CompileOptions) -> None:

@@ -179,8 +179,8 @@ class Running:
         'rows that one run computes side by side in the slots: a number (rounded up to a power of two), or "fill" for '
         "as many as fit. A row is one whole input of the program as declared; where the program has an axis of rows of "
         "its own, a run takes so many times as many. `encrypt` takes any number of rows; a run takes as long as that "
-        "of one row, with the same instructions and as many keys, which the rows share. For programs without "
-        "bootstraps",
+        "of one row, with the same instructions and as many keys, which the rows share. Circuits that bootstrap take "
+        "none",
         WRITTEN, "it was compiled by HEIR, with its slots in it: leave it out",
         help="Rows that one run computes side by side, or fill for all that fit.", form=CommandForm.WHOLE_OR_NAME,
     )

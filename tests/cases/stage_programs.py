@@ -97,6 +97,7 @@ ARRAYS = {
     "outer": lambda: array_program(lambda x: np.outer(x, x)),
     "power": lambda: array_program(lambda x: x * x * x * x * x + 0.25 * x),
     "batch": lambda: array_program(lambda x, w: x @ w, WEIGHTS, batch=4),
+    "batch by elements": lambda: array_program(lambda x, w: x @ w, WEIGHTS, batch=4, objective="throughput"),
     "two functions of one name": lambda: array_program(
         lambda x: lw.approximate(lambda v: np.sin(v))(x) * lw.approximate(lambda v: np.cos(v))(x)
     ),
@@ -140,6 +141,7 @@ LOOPS = {
     "negated": lambda: loop(lambda y, x: -0.6 * y * x),
     "few turns": lambda: loop(lambda y, x: 0.5 * y * x + 0.25, 3),
     "many turns": lambda: loop(lambda y, x: 0.5 * y * x - 0.25, 40),
+    "rows of a loop": lambda: loop(lambda y, x: np.roll(y, 1) * 0.7 * x, batch=4),
 }
 MODELS = {
     "LinearRegression": lambda: imported(fitted("LinearRegression")),

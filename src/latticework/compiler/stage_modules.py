@@ -171,8 +171,12 @@ class StageModules:
         return self._with_plan(self.vectors, self.way.plan(lowered))
 
     def _with_plan(self, vectors: Vectors, plan: Plan) -> Compilation:
-        """The compilation with another plan; which chains were weighed is as it was."""
-        return replace(self.compilation, vectors=vectors, plan=replace(plan, weighed=self.plan.weighed))
+        """The compilation with another plan; which chains and ways were weighed is as it was."""
+        return replace(
+            self.compilation,
+            vectors=vectors,
+            plan=replace(plan, weighed=self.plan.weighed, rows_choice=self.plan.rows_choice),
+        )
 
 
 _MODULES: dict[str, Callable[[StageModules], Module | None]] = {

@@ -17,7 +17,7 @@ from latticework.compiler.levels import LevelPlan, decide_without_keys
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stage_results import Lowered
 from latticework.compiler.vector_levels import to_primitives
-from latticework.errors import UserError
+from latticework.errors import PrecisionError, UserError
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import ModulusChain, modulus_limit_bits
 from latticework.plan.parameters.chain_without_keys import chain_without_keys, ring_without_keys
@@ -53,6 +53,31 @@ def plan_without_keys(search: PrecisionSearch) -> Plan | None:
                     return plan
             scale_bits = max(LEAST_SCALE_BITS, scale_bits + missing)
     return None
+
+
+def lower_without_keys(search: PrecisionSearch, chain: ModulusChain) -> Lowered | None:
+    """The primitives of a search's program on a chain without special primes; None where it needs a key."""
+    trial = _Trial.of(search, round(log2(chain.main.scales[0])))
+    return None if trial is None else trial.lower(chain)
+
+
+def plan_code_without_keys(search: PrecisionSearch, lowered: Lowered) -> Plan:
+    """The plan of primitives that are given, on their chain.
+
+    raises  PrecisionError if it is not precise enough
+    """
+    trial = _Trial.of(search, FIRST_SCALE_BITS)
+    if trial is not None:
+        trial.missing_bits()  # settles on which samples plans are measured, as when the chain was chosen
+    plan, bounds = search.plan_lowered(lowered)
+    measured, missing = search.measure_missing(plan, bounds)
+    if missing > 0:
+        raise PrecisionError(
+            f"compile: precision_bits={search.precision_bits:g} is not reached by code that was changed: "
+            f"{missing} bits are missing",
+            at=search.program.loc,
+        )
+    return search.add_error_bounds(plan, measured, bounds)
 
 
 class _Trial:

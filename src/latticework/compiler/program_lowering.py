@@ -14,7 +14,7 @@ from latticework.compiler.bootstrap_options import obstacle
 from latticework.compiler.levels import program_depth
 from latticework.compiler.like_plans import is_laid_out_like, plan_like
 from latticework.compiler.options.compile_options import FILL, LATENCY, CompileOptions
-from latticework.compiler.plan_without_keys import plan_without_keys
+from latticework.compiler.plan_without_keys import lower_without_keys, plan_code_without_keys, plan_without_keys
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.retraining.old_model import OldModel
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
@@ -106,10 +106,13 @@ class Lowering(ABC):
         """
         if self.old is not None:
             return plan_like(self.search(vectors), self.old, self.describe_client)
-        search = self.search(vectors)
+        return self._plan_either(self.search(vectors), enlarging=True)
+
+    def _plan_either(self, search: PrecisionSearch, *, enlarging: bool) -> Plan:
+        """The better of the plans with keys and without; errors are as those of `PrecisionSearch.best`."""
         other = plan_without_keys(search)
         try:
-            plan = search.best()
+            plan = search.best(enlarging=enlarging)
         except UserError:
             if other is None:
                 raise
@@ -205,6 +208,9 @@ class Lowering(ABC):
     def list_ways(self, vectors: Vectors, chain: ModulusChain) -> Iterator[Way]:
         """Ways in which vectors may have been planned on a chain."""
         first = self.search(vectors)
+        without = lower_without_keys(first, chain) if self.options.rows is not None and not chain.special else None
+        if without is not None:
+            yield Way(without, partial(plan_code_without_keys, first))
         if chain.bootstrap is not None:
             first = replace(first, samples=self.bootstrap_samples[0])
         searches = [first]
@@ -230,7 +236,7 @@ class Lowering(ABC):
         """Plan vectors whose module for levels is as it is to be."""
         if self.old is not None:
             return plan_like(self.search(vectors), self.old, self.describe_client)
-        return self.search(vectors).best(enlarging=False)
+        return self._plan_either(self.search(vectors), enlarging=False)
 
     def explain(self, error: UserError) -> UserError:
         """Add to an error of a plan what this program has to do with it."""

@@ -56,7 +56,8 @@ def run(
     kernels = ProfileFile(talk, profile, serving["device"], force=force, inputs=read, others=others)
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
-        server = Server.load(plan, _keys_of(plan, keys), **_with_key_memory(plan, inputs, serving, each))
+        serving = {**serving, "key_memory": _choose_key_memory(plan, inputs, serving, each)}
+        server = Server.load(plan, _keys_of(plan, keys), **serving)
     with talk.step("load inputs"):
         files, integers = split_integers(server.plan.client, inputs)
         results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)
@@ -91,16 +92,16 @@ def _keys_of(plan: Path, given: Path | None) -> Path | None:
         return None
 
 
-def _with_key_memory(plan: Path, words: list[str], serving: Mapping[str, Any], each: Path | None) -> Mapping[str, Any]:
-    """The options of the server; for one run on the host, where no memory is named, keys are read as they are used."""
-    given = [serving["memory"], serving["key_memory"]]
-    if serving["key_memory"] == ALL_KEYS:
-        return {**serving, "key_memory": None}
-    if each is not None or serving["device"] != "cpu" or any(value is not None for value in given):
-        return serving
+def _choose_key_memory(plan: Path, words: list[str], serving: Mapping[str, Any], each: Path | None) -> str | None:
+    """What the server takes for keys; for one run on the host, where no memory is named, they are read as they are
+    used."""
+    given: str | None = serving["key_memory"]
+    is_asked = given is not None or serving["memory"] is not None or serving["device"] != "cpu"
+    if is_asked or each is not None:
+        return None if given == ALL_KEYS else given
     spec = read_client(plan)
     files, _ = split_integers(spec, words)
-    return {**serving, "key_memory": ONCE} if _count_runs(spec, files) == 1 else serving
+    return ONCE if _count_runs(spec, files) == 1 else None
 
 
 def _count_runs(spec: ClientSpec, files: list[Path]) -> int | None:

@@ -65,14 +65,15 @@ def plan_rows_best(
 
 
 def price_plan(plan: Plan, cost: CostEstimate, options: CompileOptions) -> float:
-    """The number that the objective makes small: seconds of a later run with its sending, to which keys add a part;
-    seconds of a row without sending; or bytes of a row, with keys."""
+    """The number that the objective makes small: seconds of a later run with its sending, or seconds of a row without,
+    to which keys add a part; or bytes of a row, with keys."""
     sent = cost.bytes.inputs_fresh + cost.bytes.outputs
     if options.objective == BYTES:
         return (cost.bytes.keys_stored + sent) / plan.client.rows
+    worth = WORTH_OF_KEYS if plan.keys else 1.0
     if options.objective == THROUGHPUT:
-        return cost.warm_seconds / plan.client.rows
-    return (cost.warm_seconds + 8 * sent / options.bits_a_second) * (WORTH_OF_KEYS if plan.keys else 1.0)
+        return worth * cost.warm_seconds / plan.client.rows
+    return worth * (cost.warm_seconds + 8 * sent / options.bits_a_second)
 
 
 def _try_way(

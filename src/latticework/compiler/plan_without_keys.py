@@ -37,21 +37,23 @@ def plan_without_keys(search: PrecisionSearch) -> Plan | None:
     is_of_rows = search.options.rows is not None and search.vectors.circuit is None
     if not (is_of_rows and search.techniques.matrix_products):
         return None
-    scale_bits = FIRST_SCALE_BITS
+    scale_bits, least = FIRST_SCALE_BITS, LEAST_SCALE_BITS
     with suppress(UserError):
         for _ in range(ATTEMPTS):
             trial = _Trial.of(search, scale_bits)
             if trial is None:
                 return None
             missing = trial.missing_bits()
-            if missing in (-1, 0) or (missing < 0 and scale_bits == LEAST_SCALE_BITS):
+            if missing in (-1, 0) or (missing < 0 and scale_bits == least):
                 ring_degree = trial.ring_for(trial.bits)
                 if ring_degree is None:
                     return None
                 plan, missing = trial.on(trial.bits, ring_degree)
                 if missing <= 0:  # a bit to spare may be missing at a smaller scale
                     return plan
-            scale_bits = max(LEAST_SCALE_BITS, scale_bits + missing)
+            if missing > 0:
+                least = max(least, scale_bits + 1)
+            scale_bits = max(least, scale_bits + missing)
     return None
 
 

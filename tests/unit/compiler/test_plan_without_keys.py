@@ -1,11 +1,13 @@
 """Plans of rows that need no evaluation key: what has one, what has none, and that results are within their bounds."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler import plan_without_keys
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.parameters.chain_without_keys import chain_without_keys, count_primes, ring_without_keys
 from latticework.plan.parameters.security import modulus_limit_bits
@@ -210,3 +212,33 @@ def test_loops_that_square_often_need_keys():
     model = lw.compile(looped, calibrate=rows, batch=8, precision_bits=8)
     result = run(model, rows)
     assert model.plan.keys and np.abs(result.reveal() - rows**8).max() <= result.error_bound
+
+
+def test_the_scale_goes_no_lower_than_one_that_was_too_small(monkeypatch):
+    """On a chain with room for anything it may seem enough, and the next one up to have two bits to spare."""
+    tried = []
+
+    class Trial:
+        bits = 100.0
+
+        def __init__(self, scale_bits):
+            self.scale_bits = scale_bits
+
+        def missing_bits(self):
+            tried.append(self.scale_bits)
+            return {24: -4, 20: 0, 21: -2}[self.scale_bits]
+
+        def ring_for(self, bits):
+            return 8192
+
+        def on(self, bits, ring_degree):
+            return (None, 1) if self.scale_bits == 20 else ("the plan", -2)
+
+    made = SimpleNamespace(of=lambda search, scale_bits: Trial(scale_bits))
+    monkeypatch.setattr(plan_without_keys, "_Trial", made)
+    search = SimpleNamespace(
+        options=SimpleNamespace(rows=64),
+        vectors=SimpleNamespace(circuit=None),
+        techniques=SimpleNamespace(matrix_products=True),
+    )
+    assert plan_without_keys.plan_without_keys(search) == "the plan" and tried == [24, 20, 21]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from latticework.compiler.levels import unroll
 from latticework.compiler.passes import (
+    center_parabolas,
     cse,
     dce,
     factor_sums,
@@ -23,6 +24,7 @@ from latticework.ir import PassEvent
 
 TIDY_PASSES = (cse.PASS, dce.PASS)
 TENSOR_PASSES = TIDY_PASSES
+PARABOLA_PASSES = (center_parabolas.PASS, *TENSOR_PASSES)
 AFFINE_PASSES = (fold_affine.PASS, *TIDY_PASSES)
 AFFINE_PASSES_WHOLE = (fold_affine.PASS_WHOLE, *TIDY_PASSES)
 MATRIX_PASSES = (merge_matrices.PASS, *TIDY_PASSES)

@@ -8,7 +8,8 @@ from latticework.compiler.accuracy import LevelLimits, approximate_functions, lo
 from latticework.compiler.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.compiler.input_constraints import find_forms
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pass_order import TENSOR_PASSES
+from latticework.compiler.pass_order import PARABOLA_PASSES
+from latticework.compiler.passes.center_parabolas import find_foldable
 from latticework.compiler.stage_results import TracedProgram
 from latticework.compiler.tabulating import tabulate
 from latticework.frontend import Program, calibrate, trace
@@ -52,12 +53,13 @@ def to_polynomials(
     given = samples[:num_given]
     samples, held = degrees.hold_back(samples)
     calibrated = module if assumed else calibrate(module, samples, margin=margin, num_rows=num_rows)
-    exact, agreement = degrees.choose(calibrated, samples, held)
+    find = find_foldable if options.techniques.merged_maps else None
+    exact, agreement = degrees.choose(calibrated, samples, held, find)
     found = approximate_functions(exact, samples, precision_bits, room, operator_at, degrees.least, degrees.share)
     made = calibrate(found.module, samples, margin=margin, assumed=True) if assumed else found.module
     scores = None if labels is None else scores_of(exact, made, given, labels)
     told = loss(found, precision_bits, degrees.share, scores, agreement) if found.is_lossy else ""
-    tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
+    tidy = run_passes(made, PARABOLA_PASSES, on_event=on_event)
     return TracedProgram(
         tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given,
         stand_ins=found.stand_ins, forms=find_forms(exact, found.stand_ins),

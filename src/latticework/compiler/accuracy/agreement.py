@@ -16,7 +16,8 @@ which minimises the variance of the loss under a budget of time, the same for ev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import inf, sqrt
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from latticework.errors import PrecisionError, RangeError
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
 from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
+from latticework.functions.approximation.parabola_curve import DEGREE as PARABOLA
 from latticework.ir import Builder, Module, Op, Value, rebuild
 from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
@@ -41,7 +43,7 @@ HELD_BACK = 4  # one of so many
 LEAST_SAMPLES = 8
 TRIED_SAMPLES = 8  # on which each degree is tried by itself
 MOST_SAMPLES = 4096
-FIRST, LAST = 1, MAX_DEGREE.bit_length()  # classes: the highest degree of class c is 2^c - 1
+FIRST, LAST = 1, MAX_DEGREE.bit_length()  # classes: the highest degree of class c is 2^c - 1, of the first maybe 2
 PRODUCT = 1 / 32  # what a product costs, of what a level costs: everything has one limb more
 AHEAD = 3  # classes that are looked at: the next one may be none better, as where a function is even
 LOWERED = 15  # degrees from which on it pays to go down within a class
@@ -103,10 +105,15 @@ class DegreeOptions:
         return calibration, samples[HELD_BACK - 1 :: HELD_BACK]
 
     def choose(
-        self, module: Module, samples: Sequence[Sample], held: Sequence[Sample]
+        self,
+        module: Module,
+        samples: Sequence[Sample],
+        held: Sequence[Sample],
+        find_foldable: Callable[[Module], Sequence[bool]] | None = None,
     ) -> tuple[Module, Agreement | None]:
         """A calibrated module with the degrees that are asked for, and how many rows reach the goal if there is one.
 
+        find_foldable  tells of which functions weights take in factors by channel; None: of none
         raises  PrecisionError if no degrees do, saying how far the highest come; RangeError for another number of
                 degrees than of functions
         """
@@ -116,9 +123,10 @@ class DegreeOptions:
             module = _with_degrees(module, self._degrees_of(uses))
         if self.goal is None or not any(use.given_degree is None and not use.function.gap for use in uses):
             return module, None
-        search = _Search(module, samples, held, self.goal)
+        foldable = [False] * len(uses) if find_foldable is None else find_foldable(module)
+        search = _Search(module, samples, held, self.goal, foldable)
         degrees = search.last(search.way_down(search.first()))
-        return _with_degrees(module, degrees), search.agreement(degrees)
+        return _with_degrees(module, degrees, search.bent), search.agreement(degrees)
 
     def _degrees_of(self, uses: Sequence[FunctionUse]) -> list[int | None]:
         """Degrees of all functions, of which some may have their own."""
@@ -156,14 +164,17 @@ def _keep_within(module: Module, intervals: Sequence[Interval]) -> Module:
     return rebuild(module, visit)
 
 
-def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:
-    left = iter(degrees)
+def _with_degrees(module: Module, degrees: Sequence[int | None], bent: Collection[int] = ()) -> Module:
+    """The module with degrees of all functions, in order; of those in `bent` degree 2 is parabolas by channel."""
+    left = iter(enumerate(degrees))
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.spec is not APPLY.spec:
             return False
-        degree = next(left)
+        number, degree = next(left)
         attrs = op.attrs if op.attrs["function"].gap else {**op.attrs, "degree": degree}
+        if number in bent and degree == PARABOLA:
+            attrs["channels"] = replace(attrs["channels"], as_parabolas=True)
         mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
         return True
 
@@ -181,10 +192,18 @@ class _Search:
     """A search for the degrees of one program.
 
     free  numbers of the functions that have no degree of their own
+    bent  those of which parabolas by channel are the first class, since weights take their constants in
     validation  samples that were held back, and  often  those of them that are asked often; those first that told last
     """
 
-    def __init__(self, module: Module, samples: Sequence[Sample], held: Sequence[Sample], goal: Goal) -> None:
+    def __init__(
+        self,
+        module: Module,
+        samples: Sequence[Sample],
+        held: Sequence[Sample],
+        goal: Goal,
+        foldable: Sequence[bool],
+    ) -> None:
         self.module, self.goal, self.uses = module, goal, uses_of(module)
         self.free = [n for n, use in enumerate(self.uses) if use.given_degree is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
@@ -196,6 +215,7 @@ class _Search:
         self.often = self.validation[::2]
         self._moves: dict[tuple[int, int], float] = {}
         self._polynomials: dict[tuple[int, int], Replacement] = {}
+        self.bent = {n for n in self.free if foldable[n] and self._move(n, PARABOLA) < self._move(n, 1)}
 
     def first(self) -> list[int]:
         """Classes of the free functions that agree: first on the path, or the same for all where that costs less."""
@@ -256,15 +276,19 @@ class _Search:
 
     def _given_up(self, place: int, levels: int) -> float:
         """Return what one level less adds to the sum of squares, divided by the cost that it saves."""
-        added = self._move(place, levels - 1) ** 2 - self._move(place, levels) ** 2
+        added = self._class_move(place, levels - 1) ** 2 - self._class_move(place, levels) ** 2
         return added / (_cost(levels) - _cost(levels - 1))
 
     def tops(self, classes: Sequence[int]) -> list[int | None]:
         """The highest degrees of these classes; None for signs."""
         degrees = [use.given_degree for use in self.uses]
         for number, levels in zip(self.free, classes, strict=True):
-            degrees[number] = (1 << levels) - 1
+            degrees[number] = self._top(number, levels)
         return degrees
+
+    def _top(self, number: int, levels: int) -> int:
+        """The highest degree of a function in a class."""
+        return PARABOLA if levels == FIRST and number in self.bent else (1 << levels) - 1
 
     def agreement(self, degrees: Sequence[int | None]) -> Agreement:
         """Agreement of the rows held back, with polynomials of these degrees; signs are taken as they are."""
@@ -316,21 +340,25 @@ class _Search:
 
     def _best_step(self, place: int, levels: int) -> tuple[float, int]:
         """Find the number of further levels that reduces the sum of squares most for its cost: ratio and number."""
-        now = self._move(place, levels)
+        now = self._class_move(place, levels)
         if now <= NEAR:
             return 0.0, 0
         candidates = [(0.0, 0)]
         for more in range(1, min(AHEAD, LAST - levels) + 1):
             cost = _cost(levels + more) - _cost(levels)
-            candidates.append(((now**2 - self._move(place, levels + more) ** 2) / cost, more))
+            candidates.append(((now**2 - self._class_move(place, levels + more) ** 2) / cost, more))
         return max(candidates)
 
-    def _move(self, place: int, levels: int) -> float:
+    def _class_move(self, place: int, levels: int) -> float:
+        """The same as `_move` of the highest degree in a class."""
+        return self._move(self.free[place], self._top(self.free[place], levels))
+
+    def _move(self, number: int, degree: int) -> float:
         """Measure how far this function's polynomial alone moves the first output, relative to what may be lost."""
-        key = place, levels
+        key = number, degree
         if key not in self._moves:
             alone: list[Replacement | None] = [None] * len(self.uses)
-            alone[self.free[place]] = self._polynomial(self.free[place], (1 << levels) - 1)
+            alone[number] = self._polynomial(number, degree)
 
             def square(run: ReplacedRun) -> float:
                 with np.errstate(all="ignore"):
@@ -345,7 +373,8 @@ class _Search:
         """The polynomial of a degree in the place of a function, the same object each time."""
         key = number, degree
         if key not in self._polynomials:
-            stages = stages_of(self.uses[number].given_curve.polynomial(degree))
+            use = self.uses[number]
+            stages = stages_of((use.parabolas if degree == PARABOLA else use.given_curve).polynomial(degree))
             self._polynomials[key] = lambda x: reduce(lambda value, stage: stage(value), stages, x)
         return self._polynomials[key]
 

@@ -16,6 +16,8 @@ from latticework.functions.approximation.channel_curve import ChannelCurve
 from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.curve import Curve
 from latticework.functions.approximation.exceedance import FEW, RangeSlack, find_slack, share_leaving
+from latticework.functions.approximation.extreme_value import Tails
+from latticework.functions.approximation.parabola_curve import ParabolaCurve
 from latticework.functions.approximation.piecewise_linear_curve import PiecewiseLinearCurve
 from latticework.functions.approximation.real_functions import Function, function_of
 from latticework.functions.approximation.sign import CompositeSign
@@ -23,6 +25,7 @@ from latticework.functions.approximation.sign_curve import SignCurve
 from latticework.ir import Loc, Module, Op
 from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.apply import APPLY
+from latticework.values.packing.channel_square import Parabolas
 from latticework.values.packing.packed_constants import Approximant
 
 FloatArray = npt.NDArray[np.float64]
@@ -86,12 +89,29 @@ class FunctionUse:
     def given_curve(self) -> Curve | ChannelCurve:
         """The polynomials that `degree=` gives, drawn to where calibration data lie: of a function with kinks, and of
         any whose argument has other ranges in other channels, one for each of those."""
+        channels = self.op.attrs["channels"]
+        if channels is None:
+            return self._curve_of_all
+        return self.parabolas if channels.as_parabolas else ChannelCurve(self._curve_of_all, channels, self._tails)
+
+    @cached_property
+    def parabolas(self) -> ParabolaCurve:
+        """A parabola for each channel, where there are channels."""
+        return ParabolaCurve(self._curve_of_all, self.op.attrs["channels"], self._tails)
+
+    @property
+    def _tails(self) -> Tails | None:
+        """Tails of calibration by channel."""
+        tails = self.op.attrs["tails"]
+        return tails[1] if tails else None
+
+    @cached_property
+    def _curve_of_all(self) -> Curve:
         samples = self.op.attrs["samples"]
         data = None if samples is None else np.array(samples)
-        channels = self.op.attrs["channels"]
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
         breakpoints = () if self.function.pieces is None else self.function.pieces.inside(self.interval).places
-        curve = Curve(
+        return Curve(
             self.function.finite,
             self.interval,
             made,
@@ -99,8 +119,6 @@ class FunctionUse:
             breakpoints=breakpoints,
             data=self._data,
         )
-        tails = self.op.attrs["tails"]
-        return curve if channels is None else ChannelCurve(curve, channels, tails[1] if tails else None)
 
     def polynomial(self, degree: int) -> Approximant | CompositeSign:
         """The one of this degree: as given, or chosen."""
@@ -199,6 +217,11 @@ class StandIn:
     use: FunctionUse
     stages: tuple[Approximant, ...]
     degree: int
+
+    @property
+    def levels(self) -> int:
+        """Levels that it is counted to spend."""
+        return 1 if isinstance(self.stages[0], Parabolas) else self.degree.bit_length()
 
 
 @dataclass(frozen=True)

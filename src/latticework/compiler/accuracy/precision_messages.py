@@ -24,6 +24,7 @@ from latticework.ir import Loc
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain, Need, build_chain
 from latticework.plan.schema.schema import Scores
+from latticework.values.packing.channel_square import Parabolas
 from latticework.values.packing.packed_constants import ChannelPolynomial
 
 FloatArray = npt.NDArray[np.float64]
@@ -117,6 +118,8 @@ def form_words(use: FunctionUse, degree: int) -> str:
     """Describe how a piecewise linear function was composed, its cost and that of one polynomial; or the number of
     polynomials, if each channel has its own; "" for one polynomial."""
     polynomial = None if use.given_degree is None else use.given_curve.polynomial(use.given_degree)
+    if isinstance(polynomial, Parabolas):
+        return f"{len(polynomial.table)} parabolas, one for each channel, whose constants weights take in: 1 level"
     if isinstance(polynomial, ChannelPolynomial):
         return f"{len(polynomial.table)} polynomials, one for each channel on the part of the interval that it takes"
     composed = (

@@ -34,7 +34,7 @@ class DegreeSteps:
         level    at which the function's result lies;  vectors  that it is computed on
         """
         use, degree = stand_in.use, stand_in.degree
-        now = degree.bit_length()
+        now = stand_in.levels
         then = now if degree < (1 << now) - 1 and not use.function.gap else now + 1
         most = use.curve.most_levels
         if then > most or (1 << then) - 1 > MAX_DEGREE:

@@ -12,6 +12,7 @@ from latticework.compiler.accuracy import StandIn
 from latticework.ir import Module, Op, Value, interpret
 from latticework.lazy_dataclass import dataclass
 from latticework.tensor.ops.polynomial import POLYNOMIAL
+from latticework.values.packing.channel_square import ChannelSquare, Parabolas
 from latticework.values.packing.packed_constants import ChannelPolynomial
 
 Array = npt.NDArray[Any]
@@ -121,14 +122,18 @@ def _function_semantics(
     argument: list[Array] = []
 
     def meaning(place: int, op: Op) -> Meaning:
+        polynomial = op.attrs["polynomial"]
+        square = polynomial if isinstance(polynomial, ChannelSquare) else None
+
         def apply(operands: list[Array]) -> list[Array]:
             if place == 0:
-                argument[:] = operands
+                argument[:] = operands if square is None else [square.function_arguments(operands[0])]
                 if on_argument is not None:
-                    on_argument(number, operands[0])
+                    on_argument(number, argument[0])
             if is_exact and place == len(located.ops) - 1:
-                return [located.exact(argument[0])]
-            return [op.attrs["polynomial"](operands[0])]
+                value = located.exact(argument[0])
+                return [value if square is None else square.from_values(value)]
+            return [polynomial(operands[0])]
 
         return apply
 
@@ -151,10 +156,11 @@ def _locate_functions(module: Module, stand_ins: Sequence[StandIn]) -> list[Loca
 def _chain(left: Sequence[Op], stand_in: StandIn, *, has_line: bool) -> tuple[Op, ...]:
     ops: list[Op] = []
     for stage in stand_in.stages:
+        wanted = stage.square() if isinstance(stage, Parabolas) else stage
         fits = (
             op
             for op in left
-            if op not in ops and op.attrs["polynomial"] == stage and (op.loc == stand_in.use.op.loc or not has_line)
+            if op not in ops and op.attrs["polynomial"] == wanted and (op.loc == stand_in.use.op.loc or not has_line)
         )
         op = next(fits, None)
         if op is None:

@@ -49,6 +49,7 @@ from latticework.compiler.levels.unroll import with_copies
 from latticework.compiler.options.techniques import ALL, PROACTIVE, WATERLINE, Techniques
 from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Module, Op, Value
+from latticework.values.packing.channel_square import ChannelSquare
 from latticework.values.packing.packed_constants import ConstRef
 
 
@@ -158,7 +159,7 @@ class Decider:
             "vec.twice_real": self.keep_level,
             "vec.label": self.label,
             "vec.linear_transform": self.spending,
-            "vec.polynomial": self.spending,
+            "vec.polynomial": self.polynomial,
         }
 
     def begin(self, values: Sequence[Value], levels: Sequence[int]) -> None:
@@ -278,14 +279,18 @@ class Decider:
         if None in operands.states:
             return self.mul_public(op, operands)
         if op.operands[0] is op.operands[1]:
-            self.enter(op, operands, 0)
-            product = CipherState(operands.cipher(0).level, PRODUCT, 2)
-            return self.product(op, "ckks.square", operands, product, (0,))
+            return self.square(op, operands)
         operands.meet()
         for number in (0, 1):
             self.enter(op, operands, number)
         product = CipherState(operands.cipher(0).level, PRODUCT, 2)
         return self.product(op, "ckks.mul", operands, product, (0, 1))
+
+    def square(self, op: Op, operands: Operands) -> State:
+        """Multiply a value with itself."""
+        self.enter(op, operands, 0)
+        product = CipherState(operands.cipher(0).level, PRODUCT, 2)
+        return self.product(op, "ckks.square", operands, product, (0,))
 
     def mul_public(self, op: Op, operands: Operands) -> State:
         """A product with a constant, or a number; small integers take no level."""
@@ -314,6 +319,11 @@ class Decider:
         operands.settle(0)
         scale = Scale(1, abs(op.attrs["factor"]))
         return self.write(op, NumberOp.LABEL, operands, CipherState(operands.cipher(0).level, scale))
+
+    def polynomial(self, op: Op, operands: Operands) -> State:
+        """A polynomial: squares are products, whatever they stand for."""
+        is_square = isinstance(op.attrs["polynomial"], ChannelSquare)
+        return self.square(op, operands) if is_square else self.spending(op, operands)
 
     def spending(self, op: Op, operands: Operands) -> State:
         """An operation that is expanded later and ends settled, some levels down."""

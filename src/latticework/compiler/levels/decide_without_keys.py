@@ -19,6 +19,7 @@ from latticework.compiler.options.techniques import Techniques
 from latticework.ir import Module, Op
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.instructions.products import MAX_DEGREE
+from latticework.values.packing.channel_square import ChannelSquare
 from latticework.values.packing.packed_constants import ConstRef, number_matrix
 
 MOST_DEGREE = MAX_DEGREE  # of results, which owners decrypt
@@ -50,7 +51,7 @@ class _DeciderWithoutKeys(Decider):
     def __init__(self, weight_bits: int) -> None:
         super().__init__(Levels(), Techniques())
         self.step = 2.0**-weight_bits
-        kept = ("add", "sub", "neg", "mul", "take", "sum", "concat", "label", "linear_transform")
+        kept = ("add", "sub", "neg", "mul", "polynomial", "take", "sum", "concat", "label", "linear_transform")
         self.rules = {name: rule for name, rule in self.rules.items() if name.removeprefix("vec.") in kept}
 
     def op(self, op: Op) -> None:
@@ -94,12 +95,20 @@ class _DeciderWithoutKeys(Decider):
         a, b = operands.states
         if a is None or b is None:
             return self.mul_public(op, operands)
-        if a.degree + b.degree > MOST_DEGREE:
+        if op.operands[0] is op.operands[1]:
+            return self.square(op, operands)
+        return self.write(op, "ckks.mul", operands, _multiply(a, b), (0, 1))
+
+    def square(self, op: Op, operands: Operands) -> State:
+        """Multiply a value with itself, up to the degree that owners decrypt."""
+        state = operands.cipher(0)
+        return self.write(op, "ckks.square", operands, _multiply(state, state), (0,))
+
+    def polynomial(self, op: Op, operands: Operands) -> State:
+        """A square; other polynomials need a key."""
+        if not isinstance(op.attrs["polynomial"], ChannelSquare):
             raise NeedsKeyError
-        scale = Scale(a.scale.power + b.scale.power, a.scale.over * b.scale.over)
-        product, is_square = CipherState(TOP, scale, a.degree + b.degree), op.operands[0] is op.operands[1]
-        name = "ckks.square" if is_square else "ckks.mul"
-        return self.write(op, name, operands, product, (0,) if is_square else (0, 1))
+        return self.square(op, operands)
 
     def mul_public(self, op: Op, operands: Operands) -> State:
         """A product with a small integer; others go into matrices before."""
@@ -127,3 +136,13 @@ class _DeciderWithoutKeys(Decider):
         """Outputs are as they are."""
         if any(state is None for state in operands.states):
             raise NeedsKeyError
+
+
+def _multiply(a: CipherState, b: CipherState) -> CipherState:
+    """The state of a product.
+
+    raises  NeedsKeyError for one of a degree that owners do not decrypt
+    """
+    if a.degree + b.degree > MOST_DEGREE:
+        raise NeedsKeyError
+    return CipherState(TOP, Scale(a.scale.power + b.scale.power, a.scale.over * b.scale.over), a.degree + b.degree)

@@ -13,6 +13,7 @@ from typing import Any
 from latticework.compiler.levels.depth import Levels, is_free_factor
 from latticework.ir import Block, Builder, Loc, Op, OpSpec, Origin, Region, Value
 from latticework.lazy_dataclass import dataclass
+from latticework.values.packing.channel_square import ChannelSquare
 from latticework.values.packing.packed_constants import ConstRef
 
 MOST_LOOKED_AT = 24  # operations before a vector that a factor may go back to
@@ -168,7 +169,7 @@ class Scaling:
         match op.name:
             case "vec.linear_transform":
                 return self._with(op, value, number, emitter, map=op.attrs["map"].scale_by(number))
-            case "vec.polynomial":
+            case "vec.polynomial" if not isinstance(op.attrs["polynomial"], ChannelSquare):
                 return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scale_by(number))
             case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate" | "vec.times_i" | "vec.twice_real":
                 return self._each(op, op.operands, number, emitter, budget)

@@ -52,6 +52,8 @@ from latticework.compiler.levels.map_noise import add_rotated_variance, read_lin
 from latticework.compiler.levels.matrix_bounds import RoundedMatrix
 from latticework.compiler.levels.polynomial_extremes import extremes, largest_terms
 from latticework.compiler.levels.spans import Span, of_indices
+from latticework.compiler.levels.square_bounds import bound_square, may_leave
+from latticework.compiler.levels.vector_moves import arrays_of, move
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
 from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.ir.dialects.rlwe_types import PlainType
@@ -71,7 +73,7 @@ from latticework.values.packing.packed_constants import (
     PiecewiseLinearComposition,
     row_of,
 )
-from latticework.values.packing.slot_arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
+from latticework.values.packing.slot_arrays import as_vectors
 from latticework.values.sums import add_up
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
@@ -173,7 +175,7 @@ def bound_values(
     known = _known_arguments(module, noise, draws)
     bounds = _follow(_Run(module, noise, elements, known=known), inputs)
     bounds.proved = bounds.outputs
-    if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
+    if any("polynomial" in op.attrs and op.attrs["polynomial"].error for op in module.walk()):
 
         def against_functions(opened: Collection[Comparison] = ()) -> ValueBounds:
             return _follow(_Run(module, noise, {}, with_functions=True, opened=opened, known=known), inputs)
@@ -331,7 +333,7 @@ class _Run:
     def leave(self, ops: Iterable[Op]) -> None:
         """Arguments of these may be anything, or outside the interval."""
         for op in ops:
-            if op.name == "ckks.polynomial":
+            if "polynomial" in op.attrs:
                 self.bounds.leaving.update(loc for loc, _ in op.loc.shares)
                 comparisons = _comparisons(op)  # none of a later stage, which noise alone may take out
                 self.bounds.open.update(comparisons)
@@ -436,7 +438,7 @@ class _Run:
             case "ckks.mul" | "rlwe.mul_plain":
                 return multiply(a, x[1], self.deviations, same=op.operands[0] is op.operands[1])
             case "ckks.square":
-                return multiply(a, a, self.deviations, same=True)
+                return self.square(op, a)
             case "rlwe.rotate":
                 return rotate(self.noisy(a, self.switching(kind), kind), op.attrs["steps"])
             case "rlwe.relinearize" | "rlwe.conjugate":
@@ -577,6 +579,15 @@ class _Run:
         joint = tuple(unite((*row, rounding)) for row in lineages)
         return self.add_noise(AbstractValue(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
 
+    def square(self, op: Op, x: AbstractValue) -> AbstractValue | None:
+        """A square, which may stand for functions."""
+        stands_for = op.attrs.get("polynomial")
+        if stands_for is not None and may_leave(x, stands_for):
+            self.leave((op,))
+            if self.with_functions and stands_for.error:
+                return None
+        return bound_square(x, self.deviations, stands_for if self.with_functions else None)
+
     def polynomial(self, op: Op, x: AbstractValue) -> AbstractValue | None:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
@@ -707,25 +718,6 @@ def reserve_of(polynomial: PiecewiseLinearComposition) -> float:
     return polynomial.error * SMEARED / (1.0 + SMEARED)
 
 
-def move(op: Op, x: Sequence[AbstractValue]) -> AbstractValue:
-    """Whole vectors taken, joined, or neighbours added up."""
-    full = [_arrays(_spread(part)) for part in x]
-    if op.name == "rlwe.take":
-        numbers = op.attrs["vectors"]
-        low, high, variance, bias = (take_vectors(v, numbers) for v in full[0])
-        return AbstractValue(low, high, variance, bias, tuple(x[0].lineage[i] for i in numbers))
-    if op.name == "rlwe.concat":
-        low, high, variance, bias = (concat_vectors([part[i] for part in full]) for i in range(4))
-        return AbstractValue(low, high, variance, bias, tuple(lineage for part in x for lineage in part.lineage))
-    groups, (low, high, variance, bias) = op.attrs["groups"], full[0]
-    size = len(low) // groups
-    rows: list[tuple[Lineage, ...]] = [x[0].lineage[size * g : size * (g + 1)] for g in range(groups)]
-    apart = np.array([are_apart(row) for row in rows])[:, None]
-    together = np.where(apart, sum_vectors(variance, groups), sum_vectors(np.sqrt(variance), groups) ** 2)
-    ends = sum_vectors(low, groups), sum_vectors(high, groups)
-    return AbstractValue(*ends, together, sum_vectors(bias, groups), tuple(unite(row) for row in rows))
-
-
 def _num_choices(op: Op) -> int:
     """The number of parts to choose from."""
     if op.name == "rlwe.encode_at":
@@ -741,7 +733,7 @@ def _by_number(op: Op, parts: list[Item], number: int) -> AbstractValue | None:
     if len(held) < len(parts):
         return None
     size = _cipher(op.result if op.name == "rlwe.take_at" else op.operands[1]).count
-    first, whole = number * size, [_arrays(_spread(part)) for part in held]
+    first, whole = number * size, [arrays_of(part) for part in held]
     end = first + size
     if op.name == "rlwe.take_at":
         low, high, variance, bias = (v[first:end] for v in whole[0])
@@ -752,16 +744,6 @@ def _by_number(op: Op, parts: list[Item], number: int) -> AbstractValue | None:
     return AbstractValue(
         low, high, variance, bias, (*held[0].lineage[:first], *held[1].lineage, *held[0].lineage[end:])
     )
-
-
-def _spread(a: AbstractValue) -> AbstractValue:
-    """Broadcast all arrays of a value to the shape of its lower bound."""
-    low, high, variance, bias = (np.broadcast_to(v, a.low.shape) for v in _arrays(a))
-    return AbstractValue(low, high, variance, bias, a.lineage)
-
-
-def _arrays(a: AbstractValue) -> tuple[Array, Array, Array, Array]:
-    return a.low, a.high, a.variance, a.bias
 
 
 def _join(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:

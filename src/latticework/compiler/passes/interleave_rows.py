@@ -11,6 +11,7 @@ from typing import Any
 
 from latticework.ir import Module, Op, Pass, Type, Value
 from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.channel_square import ChannelSquare
 from latticework.values.packing.interleaved_rows import constant_of_rows, map_of_rows, repeat_rows
 from latticework.values.packing.packed_constants import ChannelPolynomial, ConstRef, LinearMap
 
@@ -44,7 +45,7 @@ def _attribute(op: Op, name: str, held: Any, rows: int) -> Any:
         return constant_of_rows(held, rows)
     if isinstance(held, LinearMap):
         return map_of_rows(held, rows)
-    if isinstance(held, ChannelPolynomial):
+    if isinstance(held, ChannelPolynomial | ChannelSquare):
         assert held.pack is not None
         return held.lying(repeat_rows(held.pack, rows))
     counts_slots = name == "slots" or (name, op.name) == ("steps", "vec.rotate")

@@ -78,14 +78,20 @@ class ChannelCurve:
 
     def _at(self, degree: int) -> tuple[ChannelPolynomial, float]:
         if degree not in self._polynomials:
-            interval = self.shared.interval
             table = self._fit(degree)
-            parts = tuple((float(a), float(b)) for a, b in to_unit(np.array(self.ranges), interval))
-            polynomial = ChannelPolynomial(
-                tuple(tuple(row) for row in table.tolist()), parts, self.channels.axis, interval
-            )
-            self._polynomials[degree] = polynomial, BETWEEN * self._distance(table)
+            errors = BETWEEN * self._distances(table)
+            self._polynomials[degree] = self._make(table, errors), float(np.max(errors))
         return self._polynomials[degree]
+
+    def _make(self, table: FloatArray, errors: FloatArray) -> ChannelPolynomial:
+        """Polynomials with coefficients (channels, degree + 1), each so far from the function."""
+        rows = tuple(tuple(row) for row in table.tolist())
+        return ChannelPolynomial(rows, self._parts, self.channels.axis, self.shared.interval)
+
+    @property
+    def _parts(self) -> tuple[Interval, ...]:
+        """Range of each channel, as a part of that of all."""
+        return tuple((float(a), float(b)) for a, b in to_unit(np.array(self.ranges), self.shared.interval))
 
     def _fit(self, degree: int) -> FloatArray:
         """(channels, degree + 1)."""
@@ -103,8 +109,9 @@ class ChannelCurve:
         q, r = np.linalg.qr(np.concatenate([basis, held], axis=1))
         return np.asarray(np.linalg.solve(r, np.einsum("cpd,cp->cd", q, wanted)[..., None])[..., 0])
 
-    def _distance(self, table: FloatArray) -> float:
-        """The largest from the function, at many points of each range, its breakpoints and a hair beyond its ends."""
+    def _distances(self, table: FloatArray) -> FloatArray:
+        """The largest from the function by channel, at many points of its range, breakpoints and a hair beyond its
+        ends."""
         count = max(1025, LOOKED_AT * table.shape[1] + 1)
         even = -(1.0 + BEYOND) * np.cos(np.linspace(0.0, np.pi, count))
         ranges = np.array(self.ranges)
@@ -113,7 +120,7 @@ class ChannelCurve:
             breakpoints = np.clip(self.shared.breakpoints, ranges[:, :1], ranges[:, 1:])
             x = np.concatenate([x, breakpoints], axis=1)
         values = series_at(to_unit(x, self.shared.interval), table.T, axis=-2)
-        return float(np.max(np.abs(values - self.shared._beyond(x))))
+        return np.asarray(np.max(np.abs(values - self.shared._beyond(x)), axis=1))
 
 
 def _inside(t: FloatArray, ranges: FloatArray) -> FloatArray:

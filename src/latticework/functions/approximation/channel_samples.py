@@ -22,15 +22,18 @@ class ChannelSamples:
     axis     counted from the end: -1 is the last
     samples  by place along it, numbers that the argument takes there, in order: the first and the last are the ends
     margin   of the range of a channel, by which it is to reach further on each side
+    as_parabolas  whether polynomials are parabolas, whose constants public maps beside them take in
     """
 
     axis: int
     samples: tuple[tuple[float, ...], ...]
     margin: float = MARGIN
+    as_parabolas: bool = False
 
     def attribute_text(self) -> str:
         """Return the text of the attribute in the IR."""
-        return f'"{len(self.samples)} channels along axis {self.axis}"'
+        kind = ", parabolas" if self.as_parabolas else ""
+        return f'"{len(self.samples)} channels along axis {self.axis}{kind}"'
 
     @property
     def ranges(self) -> list[Interval]:

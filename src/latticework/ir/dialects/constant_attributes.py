@@ -5,6 +5,7 @@ from __future__ import annotations
 from latticework.errors import ShapeError
 from latticework.ir import register_attribute
 from latticework.values.packing.butterflies import Butterflies
+from latticework.values.packing.channel_square import ChannelSquare, Parabolas
 from latticework.values.packing.pack import PackDim, PackMap
 from latticework.values.packing.packed_constants import (
     Access,
@@ -41,18 +42,22 @@ for _name, _class in {
     "polynomial": IntervalPolynomial,
     "kinked_polynomial": PiecewiseLinearComposition,
     "channel_polynomial": ChannelPolynomial,
+    "parabolas": Parabolas,
+    "channel_square": ChannelSquare,
 }.items():
     register_attribute(_name)(_class)
 
 __all__ = [
     "Approximant",
     "ChannelPolynomial",
+    "ChannelSquare",
     "ConstRef",
     "Diagonal",
     "IntervalPolynomial",
     "LinearMap",
     "MapSums",
     "NumberMatrix",
+    "Parabolas",
     "mapped_count",
     "number_matrix",
 ]

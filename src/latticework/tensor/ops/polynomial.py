@@ -6,7 +6,12 @@ import numpy as np
 
 from latticework.functions.approximation.chebyshev import to_chebyshev
 from latticework.ir.core import Value
-from latticework.ir.dialects.constant_attributes import Approximant, ChannelPolynomial, IntervalPolynomial
+from latticework.ir.dialects.constant_attributes import (
+    Approximant,
+    ChannelPolynomial,
+    ChannelSquare,
+    IntervalPolynomial,
+)
 from latticework.tensor.ops import row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.tensor.ops.cases import random_shape
@@ -61,8 +66,11 @@ def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
 def lower(target: Target, a: Operand, polynomial: Approximant) -> Value:
     """Slot by slot; symbolic until levels are known.
 
-    Slots that no element fills have the middle of the interval, or a number inside that is known to lie there.
+    Slots that no element fills have the middle of the interval, or a number inside that is known to lie there; those of
+    squares anything, as those of products.
     """
+    if isinstance(polynomial, ChannelSquare):
+        return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial.lying(target.pack))
     if isinstance(polynomial, ChannelPolynomial):
         polynomial = polynomial.lying(target.pack)
     if a.vector is None or is_full(a.pack) or _holds_one_inside(target, a, polynomial.interval):
@@ -92,7 +100,7 @@ def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float])
 def _rows(use: row_rules.RowUse) -> row_rules.Rows | None:
     """Elementwise; but channels are no rows, for each has a polynomial of its own."""
     result, polynomial = row_rules.elementwise(use), use.attrs["polynomial"]
-    if result is not None and isinstance(polynomial, ChannelPolynomial):
+    if result is not None and isinstance(polynomial, ChannelPolynomial | ChannelSquare):
         if result.axis == len(use.result) + polynomial.axis:
             return None
         return row_rules.Rows(result.axis, result.same - {len(use.result) + polynomial.axis})

@@ -1,1 +1,1 @@
-"""Many rows in one run: networks of squares on digits."""
+"""Many rows in one run: networks of squares, and of ReLU, on digits."""

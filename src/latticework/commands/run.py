@@ -93,7 +93,7 @@ def _keys_of(plan: Path, given: Path | None) -> Path | None:
 
 
 def _choose_key_memory(plan: Path, words: list[str], serving: Mapping[str, Any], each: Path | None) -> str | None:
-    """What the server takes for keys; for one run on the host, where no memory is named, they are read as they are
+    """Choose the server's memory for keys; for one run on the host, where none is named, they are read as they are
     used."""
     given: str | None = serving["key_memory"]
     is_asked = given is not None or serving["memory"] is not None or serving["device"] != "cpu"

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,10 @@ def objects(plan, owner, encrypted):
     loc = Loc(HOSTILE, 3, HOSTILE)
     check = client.check(*(np.full(a.shape, 1e9) for a in plan.client.arguments))
     assert not check.fits
+    server = model.server(keys.public(), threads=1)
+    with tempfile.NamedTemporaryFile() as file:
+        encrypted.save(file.name)
+        opened = server.open_encrypted(file.name)
     return {
         "runtime.client.input_check.InputCheck": check,
         "runtime.client.input_check.Inputs": check.clipped(),
@@ -125,8 +130,9 @@ def objects(plan, owner, encrypted):
         "plan.schema.kept_parts.KeptParts": KeptParts(HOSTILE, b"", False, (HOSTILE,), 1, 2, (HOSTILE,)),
         "report.accuracy_report.AccuracyReport": accuracy_report(),
         "runtime.client.client.Client": client,
-        "runtime.server.server.Server": model.server(keys.public(), threads=1),
+        "runtime.server.server.Server": server,
         "runtime.exchange.encrypted.Encrypted": encrypted,
+        "runtime.exchange.encrypted.EncryptedFile": opened,
         "plan.schema.schema.SourceLocation": place,
         "plan.schema.conditions.Condition": Condition(HOSTILE, HOSTILE, 0.1),
         "plan.schema.schema.Plan": plan,

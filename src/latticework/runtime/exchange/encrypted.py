@@ -296,6 +296,6 @@ class EncryptedFile:
 
 def inputs_of(given: Encrypted | EncryptedFile, *, whole: bool) -> Encrypted:
     """The inputs for a server, read from their file as a whole, or with `StoredCiphertext` in place of ciphertexts."""
-    if isinstance(given, Encrypted):
+    if not isinstance(given, EncryptedFile):  # what is neither is refused by whoever takes it
         return given
     return load_encrypted(given.path, given._context) if whole else given._inputs

@@ -25,6 +25,7 @@ class Public:
 
     def __init__(self, sources: Sources) -> None:
         self._names: set[tuple[str, str]] = set()
+        self._sources = sources
         modules = [PACKAGE + part for part in MODULES if PACKAGE + part in sources.files]
         left = [_home(sources, module, name) for module in modules for name in _names_of(sources.files[module])]
         left += (_home(sources, module, name) for module, name in _held(sources.root / HELD))
@@ -35,14 +36,28 @@ class Public:
                 left += (_home(sources, module, base) for base in _bases(sources.files[module], name))
 
     def has(self, definition: Definition) -> bool:
-        """Whether a definition is public: by its name or its class's, or as a command."""
+        """Whether a definition is public: by its name or its class's, as a command, or as it overrides what is."""
         node, names = definition.node, definition.name.split(".")
         if isinstance(node, Function) and COMMAND in decorators(node):
             return True
         is_hidden = any(name.startswith("_") and not name.startswith("__") for name in names)
         if is_hidden or isinstance(definition.around, Function):
             return False
-        return (definition.source.module, names[0]) in self._names
+        return (definition.source.module, names[0]) in self._names or self._overrides(definition.source, names)
+
+    def _overrides(self, source: Source, names: list[str]) -> bool:
+        """Whether a method has the name of one in a public class that its own inherits from, which says it."""
+        bases = [_home(self._sources, source.module, base) for base in _bases(source, names[0])] if names[1:] else []
+        methods = {
+            node.name
+            for module, base in bases
+            if (module, base) in self._names
+            for each in self._sources.files[module].tree.body
+            if isinstance(each, ast.ClassDef) and each.name == base
+            for node in each.body
+            if isinstance(node, Function)
+        }
+        return names[-1] in methods
 
     def home_of(self, name: str) -> str | None:
         """The module in which a public name is defined."""

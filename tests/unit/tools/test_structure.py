@@ -174,6 +174,11 @@ def test_each_offender_fails_by_name(plant, check, files, message):
             compiler__compile="from latticework.ir.a import Base\n\nclass compile(Base): ...\n",
             ir__a="class Base:\n    def moved(self): ...\n",
         ),
+        package(
+            compiler__compile="from latticework.ir.a import Base\n\nclass compile(Base): ...\n",
+            ir__a="class Base:\n    def moved(self): ...\n",
+            ir__b="from latticework.ir.a import Base\n\nclass Hidden(Base):\n    def moved(self): ...\n",
+        ),
     ],
     ids=[
         "verbs",
@@ -187,6 +192,7 @@ def test_each_offender_fails_by_name(plant, check, files, message):
         "evaluators",
         "public",
         "inherited",
+        "overriding",
     ],
 )
 def test_what_is_right_passes(plant, check, files):

@@ -20,7 +20,7 @@ from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
 from latticework.plan.analysis.error_bounds import bounds_of_outputs
 from latticework.plan.analysis.error_model import Bound, ErrorModel
 from latticework.plan.analysis.simulation import Simulation
-from latticework.plan.analysis.simulation_bfv import BfvSimulation, centre
+from latticework.plan.analysis.simulation_bfv import BfvSimulation
 from latticework.plan.files.code_file import encode_code
 from latticework.plan.instructions.executable import Instruction, PlanBlock, RegisterOperand
 from latticework.plan.instructions.register_kinds import (
@@ -36,6 +36,7 @@ from latticework.plan.parameters.bfv_chain import ChainShape
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import ClientSpec, Plan, SourceLocation
+from latticework.values.centred_residues import centre
 from latticework.values.packing.key_manifest import KeyManifest
 from latticework.values.packing.loop_nests.baby_giant import Split
 from latticework.values.packing.packed_constants import (

@@ -16,12 +16,12 @@ from latticework.plan.analysis.bfv_noise_domain import output_budgets
 from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.simulate import simulate
-from latticework.plan.analysis.simulation_bfv import mul_mod
 from latticework.plan.cost import CostModel
 from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.select_bfv import spare_bits
 from latticework.runtime.client.client import Client
+from latticework.values.centred_residues import mul_mod
 from latticework.values.packing.packed_constants import LinearMap, slot_vectors
 
 WEIGHTS = np.arange(SLOTS) - 7.0

@@ -11,28 +11,9 @@ from latticework.plan.analysis.simulation import Item, OnValue, Simulation, Slot
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.instructions.walk import Site
 from latticework.plan.schema.schema import Plan
+from latticework.values.centred_residues import centre, mul_mod
 from latticework.values.packing.packed_constants import ConstRef
 from latticework.values.packing.slot_arrays import sum_vectors
-
-DIGIT_BITS = 13  # of a factor: times a residue of 49 bits, and as much carried over, it fits in 63 bits
-
-
-def centre(x: Slots, modulus: int) -> Slots:
-    """Representatives nearest to zero."""
-    rest = np.mod(x, modulus)
-    return np.where(rest > modulus // 2, rest - modulus, rest)
-
-
-def mul_mod(a: Slots, b: Slots, modulus: int) -> Slots:
-    """Centred products of centred int64 residues modulo t < 2^49, without a wider type."""
-    if modulus < 1 << 32:
-        return centre(a * b, modulus)
-    total: Slots = np.zeros(np.broadcast_shapes(a.shape, b.shape), dtype=np.int64)
-    rest = np.mod(a, modulus)
-    for shift in range(modulus.bit_length() // DIGIT_BITS * DIGIT_BITS, -1, -DIGIT_BITS):
-        digit = (rest >> shift) & ((1 << DIGIT_BITS) - 1)
-        total = centre((total << DIGIT_BITS) + digit * b, modulus)
-    return total
 
 
 class BfvSimulation(Simulation):

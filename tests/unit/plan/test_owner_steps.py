@@ -171,7 +171,7 @@ def test_lookups_are_those_of_scikit_learn():
     table = RNG.normal(size=(7, 3))
     rows = TableRows(OwnerArray.of(table))
     np.testing.assert_array_equal(rows.apply(np.array([[0, 6], [-1, 2]])), table[[[0, 6], [-1, 2]]])
-    for wrong in (7, 2.5, "3", np.nan):
+    for wrong in (7, 2.5, "3", np.nan, 1j, np.complex64(1), 10**400):
         with pytest.raises(UnfitValueError):
             rows.apply(np.array([wrong], dtype=object if isinstance(wrong, str) else None))
 

@@ -61,6 +61,8 @@ def raw_array(program: str, given: Given, value: Any) -> Array:
     lost = find_loss(value)
     if lost:
         raise DtypeError(f"{where} is {lost}")
+    if isinstance(value, set | frozenset):
+        raise DtypeError(f"{where} is a {type(value).__name__}, which has no order; give sorted(value)")
     try:
         array = as_array(value)
         if array.dtype.kind in "USO":

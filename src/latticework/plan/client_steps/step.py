@@ -17,6 +17,7 @@ Shape = tuple[int, ...]
 Span = tuple[Array, Array]
 CellKind = tuple[str, frozenset[str]]  # "text" or "number", and texts that are known there
 TEXT, NUMBER = "text", "number"
+MAX_INTEGER_BITS = 1000  # float64 holds no larger ones
 
 
 class UnfitValueError(ValueError):
@@ -248,8 +249,12 @@ def as_numbers(x: Array) -> npt.NDArray[np.float64]:
     """Convert to float64; UnfitValueError for what is no finite number."""
     array = np.asarray(x)
     if array.dtype.kind not in "biuf":
-        numeric = np.array([isinstance(value, int | float | np.number | np.bool_) for value in array.reshape(-1)])
+        numeric = np.array(
+            [isinstance(n, int | float | np.integer | np.floating | np.bool_) for n in array.reshape(-1)]
+        )
         require(numeric.reshape(array.shape), "is no number")
+        large = np.array([isinstance(n, int) and n.bit_length() > MAX_INTEGER_BITS for n in array.reshape(-1)])
+        require(~large.reshape(array.shape), f"is a whole number of more than {MAX_INTEGER_BITS} bits")
     numbers = array.astype(np.float64)
     require(np.isfinite(numbers), "is no finite number")
     return numbers

@@ -77,6 +77,7 @@ WITHIN = {
     "frontend.calibration": "frontend.programs frontend.recording",
     "frontend.circuits": "frontend.programs frontend.recording",
     "frontend.heir": "frontend.programs frontend.recording",
+    "frontend.queries": "frontend.programs frontend.recording",
     "models.semantics": "*",
     "models.client_rules": "*",
     "models.trees": "*",

@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.functions.comparing import argmax, greater, sign, where
     from latticework.frontend.heir import from_heir
     from latticework.frontend.programs.array_program import program
+    from latticework.frontend.queries import private_lookup, set_intersection
     from latticework.frontend.recording.annotations import Array, Number
     from latticework.model import Model, load
     from latticework.models.onnx import from_onnx
@@ -103,6 +104,7 @@ _HOMES = {
         "abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt",
     ),
     "frontend.programs.array_program": ("program",),
+    "frontend.queries": ("private_lookup", "set_intersection"),
     "quoting": ("quote",),
     "models.onnx": ("from_onnx",),
     "models.sklearn": ("from_sklearn", "load_skops"),
@@ -174,6 +176,7 @@ __all__ = [
     "maximum",
     "minimum",
     "polynomial",
+    "private_lookup",
     "profile",
     "program",
     "public",
@@ -184,6 +187,7 @@ __all__ = [
     "scalar",
     "scan",
     "select",
+    "set_intersection",
     "sigmoid",
     "sign",
     "softmax",

@@ -288,7 +288,7 @@ class Model:
 
     def _why_not_assessed(self) -> str:
         name = self.plan.client.name
-        if self._reference is None:
+        if self._reference is None and not self.plan.chain.plain_modulus:
             return (
                 f"accuracy: the model of {name} was loaded from a file, which holds no program to compare results "
                 "with; compile the program again, lw.compile(program, weights=..., calibrate=...), with the options of "

@@ -4,7 +4,7 @@ Each front end lowers its programs to vectors in its own way; what it makes of o
 are the same for all. They ask it for vectors, and plan them:
 
     vectors          arrays: `trace_arrays.py`, `array_vectors.py`; circuits: `circuits/circuit_pipeline.py`;
-                     HEIR: `packed_programs.py`. Passes on the way: `pass_order.py`
+                     HEIR: `packed_programs.py`; queries: `slot_programs.py`. Passes on the way: `pass_order.py`
     levels           `vector_levels.to_levels`; before them, if the program bootstraps, `bootstrapping.with_bootstraps`
     parameters       `precision.py`, with plans of several scales; of integers `exact_plans.py`
     primitives       `vector_levels.to_primitives`: exact scales, key switches, code and keys for one modulus chain
@@ -32,6 +32,7 @@ from latticework.compiler.packed_programs import lower_packed
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.recurrences import takes_longer_than, warn_again, with_warnings
 from latticework.compiler.retraining.keep_client import keep_client
+from latticework.compiler.slot_programs import lower_slots
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend.recording.tracing import user_line
@@ -182,6 +183,7 @@ FRONT_ENDS: dict[Kind, Callable[[Any, CompileOptions], Lowering]] = {
     Kind.CIRCUIT: lower_real_circuit,
     Kind.EXACT: lower_exact_circuit,
     Kind.HEIR: lower_packed,
+    Kind.SLOTS: lower_slots,
 }
 
 

@@ -246,6 +246,6 @@ class Lowering(ABC):
         """Add to a plan what its client does beside it."""
         return plan
 
-    def reference(self, vectors: Vectors) -> Reference:
-        """Make the reference that runs beside the plan of vectors."""
+    def reference(self, vectors: Vectors) -> Reference | None:
+        """Make the reference that runs beside the plan of vectors; None: there is none but the plan itself."""
         return Reference(vectors.placed, vectors.positions)

@@ -32,13 +32,14 @@ class Packed(HeirProgram):
 
 PROGRAMS = {
     Kind.ARRAYS: (square, "ckks"), Kind.CIRCUIT: (product, "ckks"), Kind.EXACT: (product, "bfv"),
-    Kind.HEIR: (Packed(), "ckks"),
+    Kind.HEIR: (Packed(), "ckks"), Kind.SLOTS: (lw.private_lookup([1, 2]), "bfv"),
 }  # fmt: skip
 VALUES = {  # that a program of another kind could have; any one that is not the default is refused
     "example": np.zeros(4), "weights": (np.ones(3),), "calibrate": np.zeros((9, 4)), "labels": [1], "degree": 3,
     "precision_bits": 9, "agreement": 0.9, "tolerance": 0.1, "plain_bits": -1, "plain_modulus": 65537, "wraps": True,
     "spare_levels": -1, "feed": {"x": "result"}, "feed_runs": 2, "owner": 3, "scale_columns": "x",
     "margin": 0.5, "bootstrap": "never", "bootstrap_set": "A14", "batch": 4, "algorithm": "scalar", "effort": "fast", "seed": 1,
+    "like": 3,
 }  # fmt: skip
 REFUSED = [
     (kind, name) for kind in Kind for name, option in OPTIONS.items() if kind not in option.kinds
@@ -60,7 +61,7 @@ def test_an_option_of_other_programs_is_refused(kind, name):
 
 def test_defaults_are_no_options():
     none = {name: each.default for name, each in inspect.signature(lw.compile).parameters.items() if name != "program"}
-    for kind in (Kind.ARRAYS, Kind.CIRCUIT, Kind.EXACT):
+    for kind in (Kind.ARRAYS, Kind.CIRCUIT, Kind.EXACT, Kind.SLOTS):
         program, scheme = PROGRAMS[kind]
         small = {"scheme": scheme, "ring_degree": 1024 if scheme == "ckks" else 2048, "insecure": True}
         more = {"plain_bits": 16} if kind is Kind.EXACT else {}

@@ -35,7 +35,9 @@ from latticework.plan.client_steps import (
     Votes,
     Winner,
 )
+from latticework.plan.client_steps.row_queries import IsKeyFound, KeyQuery, RowQuery, TableRow
 from latticework.plan.client_steps.run_steps import error_of, finish, to_result
+from latticework.plan.client_steps.set_queries import CommonElements, NumCommon, SetQuery
 from latticework.plan.client_steps.step import Bounded, OwnerStep, UnfitValueError
 from latticework.plan.files.codec import from_data, to_data
 
@@ -201,8 +203,34 @@ def test_arguments_of_ranges_are_found_back():
 def every_step():
     return [step for step, _ in NUMERIC + DECIDING] + [
         Votes(3), Winner(), NamesOf(NAMES), ByName(Labels.of([1, 2, 3])), OneHot(Labels.of([0.5, 1.5])), CodeOf(NAMES, 3),
-        TableRows(OwnerArray.of(np.ones((4, 2)))), *TABLE_STEPS,
+        TableRows(OwnerArray.of(np.ones((4, 2)))), *TABLE_STEPS, RowQuery(5, 2, 4), TableRow((2,), 3, 18, 1),
+        KeyQuery(2, 4, 1, OwnerArray.of([0.0, 3.0]), 2, 18), IsKeyFound(1), SetQuery(5, 8, 2, 2, 4, 3, 786433),
+        CommonElements(2), NumCommon(),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RowQuery(9, 2, 4),
+        lambda: RowQuery(0, 2, 4),
+        lambda: KeyQuery(2, 4, 1, OwnerArray.of([0.5]), 2, 18),
+        lambda: KeyQuery(2, 4, 1, OwnerArray.of([[1.0]]), 2, 18),
+        lambda: KeyQuery(2, 4, -1, OwnerArray.of([1.0]), 2, 18),
+        lambda: KeyQuery(2, 4, 1, OwnerArray.of([1.0]), 4, 18),
+        lambda: TableRow((0,), 1, 18, 0),
+        lambda: TableRow((2,), 5, 18, 0),
+        lambda: TableRow((2,), 1, 18, 0).result_shape((3, 8)),
+        lambda: IsKeyFound(0).result_shape((3, 8)),
+        lambda: SetQuery(5, 8, 3, 2, 4, 3, 786433),
+        lambda: SetQuery(5, 8, 2, 2, 4, 3, 509),
+        lambda: SetQuery(5, 8, 2, 2, 4, 3, 1 << 50),
+        lambda: CommonElements(2).result_shape((3, 8)),
+    ],
+)
+def test_steps_of_queries_that_contradict_themselves_are_refused(make):
+    with pytest.raises(ValueError):
+        make()
 
 
 def test_steps_are_data_and_are_told():

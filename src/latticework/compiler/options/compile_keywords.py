@@ -52,7 +52,8 @@ class CompileKeywords(TypedDict, total=False):
     """Largest error that functions may make in the first output, in its own unit, on all samples that are held
     back: degrees are chosen as for agreement=."""
     scheme: str
-    """"ckks": real numbers, approximately; "bfv": integers, exactly, of circuits only. Default: 'ckks'."""
+    """"ckks": real numbers, approximately; "bfv": integers, exactly, of circuits and queries only. Default:
+    'ckks'."""
     ring_degree: int | None
     """N, a power of two; the smallest that fits if not given."""
     security_bits: int

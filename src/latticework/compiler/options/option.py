@@ -20,12 +20,13 @@ class Kind(Enum):
     CIRCUIT = "a circuit under CKKS"
     EXACT = "a circuit under BFV"
     HEIR = "a program of HEIR"
+    SLOTS = "a query under BFV"
 
     @property
     def plural(self) -> str:
         """Several of them."""
         what, _, rest = self.value.removeprefix("a ").partition(" ")
-        return f"{what}s {rest}"
+        return f"{what.removesuffix('y')}ies {rest}" if what.endswith("y") else f"{what}s {rest}"
 
 
 ALL = tuple(Kind)
@@ -34,6 +35,7 @@ CIRCUITS = (Kind.CIRCUIT, Kind.EXACT)
 WRITTEN = (Kind.ARRAYS, *CIRCUITS)
 ARRAYS = (Kind.ARRAYS,)
 EXACT = (Kind.EXACT,)
+TRACED = tuple(kind for kind in Kind if kind is not Kind.SLOTS)
 
 
 class CommandForm(Enum):

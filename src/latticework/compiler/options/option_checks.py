@@ -22,6 +22,7 @@ from latticework.errors.near_names import hint_near
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend import Circuit, Program
 from latticework.frontend.heir import HeirProgram
+from latticework.frontend.queries import SlotProgram
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.model import Model
 from latticework.plan.client_steps import OwnerStages
@@ -93,6 +94,8 @@ def kind_of(program: Program | Circuit, scheme: str) -> Kind:
     """Return the kind of a program that is compiled for a scheme."""
     if isinstance(program, HeirProgram):
         return Kind.HEIR
+    if isinstance(program, SlotProgram):
+        return Kind.SLOTS
     if isinstance(program, Circuit):
         return Kind.EXACT if scheme == "bfv" else Kind.CIRCUIT
     return Kind.ARRAYS
@@ -128,7 +131,7 @@ def _check_like(program: Program | Circuit, options: CompileOptions) -> None:
     if not isinstance(like, Model):
         return
     chain = like.plan.chain
-    if isinstance(program, Program) and chain.scheme != "ckks":
+    if isinstance(program, Program) and not program.is_exact and chain.scheme != "ckks":
         raise UserError(
             f"compile: {program.name} is a program on arrays, and the model given as like= is of {chain.scheme}: give "
             "one of a program on arrays",
@@ -155,12 +158,12 @@ def _check_like(program: Program | Circuit, options: CompileOptions) -> None:
 def _check_scheme(program: Program | Circuit, scheme: str) -> None:
     if give := OPTIONS["scheme"].refusal(scheme):
         raise UserError(f"compile: scheme={scheme!r}; give {give}")
-    if scheme == "ckks" and isinstance(program, Circuit) and program.is_exact:
+    if scheme == "ckks" and program.is_exact:
         raise UserError(
             f"compile: {program.name} computes on integers, which are exact under BFV alone; give scheme='bfv'",
             at=program.loc,
         )
-    if scheme != "ckks" and isinstance(program, Program):
+    if scheme != "ckks" and isinstance(program, Program) and not program.is_exact:
         raise UserError(
             f"compile: programs on arrays run on CKKS, not {scheme!r}; write {program.name} as a circuit on numbers "
             "(@lw.circuit) to compute exactly on integers",

@@ -18,6 +18,7 @@ from latticework.compiler.options.option import (
     ARRAYS,
     CIRCUITS,
     EXACT,
+    TRACED,
     WRITTEN,
     CommandForm,
     Option,
@@ -36,7 +37,7 @@ MOST_MARGIN = 100  # times the range seen
 MAX_SPARE = 64
 BOTH = ("compile", "accuracy")  # commands
 _CALIBRATED = "functions are approximated on arrays alone: leave it out"
-_EXACT = "results under CKKS are real numbers, and none wraps around: leave it out"
+_EXACT = "no result of it wraps around: leave it out"
 _LANES = "arrays have layouts and no lanes: leave it out"
 _OWNER = "compute what comes before encryption and after decryption yourself: leave it out"
 _COUNT = f"a whole number from 0 to {MAX_SPARE}"
@@ -80,7 +81,7 @@ class Data:
     weights: Any = option(
         (),
         "arrays for the parameters without annotation, in order or by name",
-        WRITTEN, "it was compiled by HEIR, with its weights in it: leave it out",
+        WRITTEN, "its weights are in it: leave it out",
         help=".npz with one array per weight, by parameter name.", form=CommandForm.ARRAYS, commands=BOTH,
     )
     calibrate: Any = option(
@@ -142,8 +143,8 @@ class ParameterOptions:
 
     scheme: str = option(
         "ckks",
-        '"ckks": real numbers, approximately; "bfv": integers, exactly, of circuits only',
-        choices=("ckks", "bfv"), help="ckks, or bfv for circuits on exact integers.",
+        '"ckks": real numbers, approximately; "bfv": integers, exactly, of circuits and queries only',
+        choices=("ckks", "bfv"), help="ckks, or bfv for exact integers.",
     )
     ring_degree: int | None = option(
         None,
@@ -181,7 +182,7 @@ class Running:
         "its own, a run takes so many times as many. `encrypt` takes any number of rows; a run takes as long as that "
         "of one row, with the same instructions and as many keys, which the rows share. Circuits that bootstrap take "
         "none",
-        WRITTEN, "it was compiled by HEIR, with its slots in it: leave it out",
+        WRITTEN, "its slots are full: leave it out; stacks of inputs are several runs",
         help="Rows that one run computes side by side, or fill for all that fit.", form=CommandForm.WHOLE_OR_NAME,
     )
     progress: bool = option(
@@ -210,7 +211,7 @@ class Expert:
         'what is to be small: "latency", predicted seconds of a run and of sending; "throughput", seconds of a server '
         'for a row, of runs that are full, where batch= is then the fewest rows; "bytes", of a row, keys included. '
         "Layouts are chosen by it, and how rows of a batch lie",
-        WRITTEN, "it was compiled by HEIR, with its layout in it: leave it out",
+        WRITTEN, "its layout is in it: leave it out",
         choices=("latency", "throughput", "bytes"), help="latency, throughput of rows, or bytes.",
     )
     margin: float = option(
@@ -281,6 +282,7 @@ class Expert:
         "an old model, or its plan file, whose parameters are to be used: a model that was trained again keeps the "
         "secret key and evaluation keys, and the client file where that is true of it (docs/upgrading.md); and results "
         "of circuits are inputs of others",
+        TRACED, "it has no evaluation keys to keep: leave it out",
         help="Plan of an old model whose parameters and keys are kept.", form=CommandForm.PATH,
     )
     algorithm: str = option(
@@ -329,11 +331,13 @@ class Expert:
         None,
         '{"after vectors": [a_pass]}: passes of your own, lw.ir.Pass, that run after a stage, and are verified there; '
         "one that changes results is refused, unless the list under \"changes results\" names it. See docs/ir.md",
+        TRACED,
         in_python="passes are functions of Python",
     )
     keep_ir: bool = option(
         False,
         "keep what `model.ir(stage)` and `lw.compile_ir` need: the program, its calibration data and its vectors",
+        TRACED,
         fits=is_flag, give="True or False", in_python="--dump writes what is kept",
     )
     on_event: Callable[[PassEvent], None] | None = option(

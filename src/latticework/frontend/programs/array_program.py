@@ -59,6 +59,7 @@ class Program:
     is_fitted   whether it was fitted on a table, whose columns have units and ranges of their own
     classes     of a classifier, in the order of its columns, by which labels are taken
     columns     names of the columns of what the owner gives, by input, where the program brings them
+    is_exact    whether it computes on integers alone, so that no scheme of real numbers takes it
     """
 
     owner: OwnerStages | None = None
@@ -66,6 +67,7 @@ class Program:
     changes: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
     is_fitted: bool = False
+    is_exact: bool = False
     columns: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def operator_at(self, _loc: Loc) -> str:

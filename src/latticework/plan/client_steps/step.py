@@ -111,6 +111,8 @@ class OwnerStep:
             "element_steps",
             "lookups",
             "postprocess_steps",
+            "row_queries",
+            "set_queries",
             "table_steps",
             "text_steps",
         ):  # not before somebody asks

@@ -206,3 +206,23 @@ def test_a_square_that_something_else_reads_is_kept():
     new = improve(graph)
     assert new.num_products <= graph.num_products
     assert_equal(graph, new)
+
+
+LARGE = 1 << 53  # floats, as which vectors have public numbers, round LARGE + 1 to it
+
+
+@pytest.mark.parametrize("constant", [LARGE - 1, LARGE, LARGE + 1, -LARGE - 1, 5 * LARGE + 3, (1 << 64) - 1])
+def test_large_public_integers_are_taken_apart(constant):
+    computed = {
+        "added": (lambda b, x: b.add(b.add(x, Constant(constant)), ONE), lambda x: x + constant + 1),
+        "once more": (lambda b, x: b.add(b.add(x, Constant(LARGE - 1)), Constant(2)), lambda x: x + LARGE + 1),
+        "times": (lambda b, x: b.mul(b.mul(x, Constant(constant)), Constant(3)), lambda x: x * constant * 3),
+        "summed": (lambda b, x: b.add(b.mul(x, Constant(constant)), x), lambda x: x * constant + x),
+    }
+    for name, (compute, wanted) in computed.items():
+        if name == "added" and abs(constant) > 64 * LARGE:
+            continue  # so many parts are left to be refused
+        graph = graph_of(lambda b, x, compute=compute: compute(b, x[0]))
+        for made in (graph, improve(graph)):
+            assert all(abs(c) < LARGE for c in made.constants), name
+            assert evaluate(made, [[7, 0, 0, 0, 0]]) == [wanted(7)], name

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latticework.compiler.lanes.lane_graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
+from latticework.compiler.lanes.lane_graph import ADD, ADD_CONSTANT, EXACT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
 from latticework.compiler.lanes.nests import Numbers, Reals
 from latticework.lazy_dataclass import dataclass
 
 MAX_TERMS = 1 << 22  # and, where sums share parts, so many for each node of the circuit:
 TERMS_A_NODE, LEAST_TERMS = 16, 1 << 12
-EXACT = 2.0**53  # public numbers are kept as floats
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class Flattener:
                 return None
         columns = [np.concatenate(parts) for parts in zip(*done, strict=True)] if done else []
         joined = CircuitTerms(*columns)
-        return joined if np.all(np.abs(joined.coefficient) <= EXACT) else None
+        return joined if np.all(np.abs(joined.coefficient) < EXACT) else None  # they are floats here
 
 
 def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, CircuitTerms] | None:

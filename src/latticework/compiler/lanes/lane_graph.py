@@ -8,7 +8,7 @@ Meaning kept: `evaluate` of the graph equals the interpreter on the module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from latticework.ir import Loc, Module, Op, Value
@@ -19,6 +19,9 @@ from latticework.values.extension import _core
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
 BINARY = (ADD, SUB, MUL)
 COMMUTATIVE = (ADD, MUL)
+EXACT = 1 << 53  # whole public numbers below it are floats to which no other is rounded
+PART = 1 << 52  # by which larger ones are taken apart
+MOST_PARTS = 64  # of one that is added
 Public = int | float
 Numbers = Sequence[Sequence[Any]] | Mapping[int, Mapping[int, Any]]
 
@@ -221,13 +224,18 @@ class GraphBuilder:
         node = self.nodes[a]
         if node.code == ADD_CONSTANT:
             return self._plus(node.left, self.constants[node.right] + value)
-        return a if value == 0 else self._node(ADD_CONSTANT, a, self._constant(value))
+        for part in _exact_parts(value):
+            a = self._node(ADD_CONSTANT, a, self._constant(part))
+        return a
 
     def _times(self, a: int, value: Public) -> Operand:
         node = self.nodes[a]
         if value in (0, 1, -1):
             return (Constant(0), a, self.neg(a))[int(value)]
-        if node.code == MUL_CONSTANT:
+        if not _is_exact(value):
+            high, low = divmod(int(value), PART)
+            return self.add(self.mul(self._times(a, high), Constant(PART)), self._times(a, low))
+        if node.code == MUL_CONSTANT and _is_exact(self.constants[node.right] * value):
             return self._times(node.left, self.constants[node.right] * value)
         if node.code == NEG:
             return self._times(node.left, -value)
@@ -262,6 +270,21 @@ class GraphBuilder:
         constants = tuple(self.constants[n] for n in used)
         ends = tuple(place[o] if isinstance(o, int) else o for o in outputs)
         return Graph(nodes, constants, self.groups, ends, tuple(self._lines[n] for n in order))
+
+
+def _is_exact(value: Public) -> bool:
+    """Whether a float, as which vectors have it, is a public number and no other is rounded to it."""
+    return not isinstance(value, int) or abs(value) < EXACT
+
+
+def _exact_parts(value: Public) -> Iterator[Public]:
+    """Numbers that add up to a public one, each exact; itself where that would be too many, which is refused later."""
+    count = 1 if _is_exact(value) else -(-abs(int(value)) // (EXACT - 1))
+    if count > MOST_PARTS or not value:
+        yield from [value] if value else []
+        return
+    share, rest = divmod(value, count) if count > 1 else (value, 0)
+    yield from (share + (i < rest) for i in range(count))
 
 
 def copy_node(builder: GraphBuilder, graph: Graph, number: int, operands: Sequence[Operand]) -> Operand:

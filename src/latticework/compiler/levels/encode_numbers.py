@@ -18,7 +18,7 @@ from latticework.values.packing.packed_constants import ConstRef, LinearMap
 
 INTEGER_BITS = 62  # of the integers that the core multiplies by and adds
 MAX_ADDENDS = 16
-MAX_EXACT = 2.0**53  # of the constants of BFV, which are stored as float64
+EXACT = 2.0**53  # the constants of BFV, which are stored as float64, are below, since others are rounded to it
 
 
 class NumberEncoder(Protocol):
@@ -172,6 +172,6 @@ class NumbersBfv:
                 "an integer, or compile for CKKS",
                 at=at,
             )
-        large = numbers[np.abs(numbers) > MAX_EXACT]
+        large = numbers[np.abs(numbers) >= EXACT]
         if large.size:
             raise RangeError(f"BFV: a constant is {large.reshape(-1)[0]:.17g}; give it reduced modulo t", at=at)

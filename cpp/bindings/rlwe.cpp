@@ -230,6 +230,12 @@ void bind_parameters(nb::module_& m) {
            "low_p"_a = std::vector<std::uint64_t>(), "gadgets"_a = std::vector<nb::dict>(), "plain_modulus 0: CKKS.")
       .def_static(
           "from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
+      .def(
+          "with_plain_modulus",
+          [](const Parameters& self, std::uint64_t t) {
+            return std::make_shared<const Parameters>(self.with_plain_modulus(t));
+          },
+          "plain_modulus"_a, "BFV: the same with another plaintext modulus; keys and ciphertexts are of both.")
       .def("to_cbor", [](const Parameters& self) { return to_bytes(self.to_cbor()); })
       .def_prop_ro("fingerprint", [](const Parameters& self) { return to_bytes(self.fingerprint()); })
       .def_prop_ro("ring_degree", &Parameters::ring_degree)

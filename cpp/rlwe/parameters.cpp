@@ -162,6 +162,15 @@ Parameters::Parameters(ParameterFields fields) : fields_(std::move(fields)) {
   fingerprint_ = blake3(to_cbor());
 }
 
+Parameters Parameters::with_plain_modulus(std::uint64_t t) const {
+  require(is_bfv() && t != 0, "with_plain_modulus: CKKS parameters have no plaintext modulus");
+  ParameterFields fields = fields_;
+  fields.plain_modulus = t;
+  Parameters made(std::move(fields));
+  made.fingerprint_ = fingerprint_;
+  return made;
+}
+
 void Parameters::add_auxiliary_primes() {
   const std::uint64_t two_n = 2ull * fields_.ring_degree, t = fields_.plain_modulus;
   has_batching_ = std::bit_width(t) <= kMaxPrimeBits && t % two_n == 1 && is_prime(t);

@@ -65,8 +65,13 @@ class Parameters {
   /// The inverse of to_cbor; throws lw::Error(kFormat) for any other bytes or fields that break a rule.
   static Parameters from_cbor(std::span<const std::uint8_t> bytes);
 
+  /// BFV only: the same with another plaintext modulus, under the fingerprint of these. Secret keys, evaluation keys
+  /// and ciphertexts are residues that know nothing of t, so they are of both: which t a ciphertext is of, is its place
+  /// in a program that has several. Throws lw::Error(kValue) for a t that these primes cannot have.
+  Parameters with_plain_modulus(std::uint64_t t) const;
+
   std::vector<std::uint8_t> to_cbor() const;
-  /// BLAKE3 of to_cbor().
+  /// BLAKE3 of to_cbor(), or of that of the parameters that these were made of by `with_plain_modulus`.
   const Fingerprint& fingerprint() const noexcept { return fingerprint_; }
 
   const ParameterFields& fields() const noexcept { return fields_; }

@@ -28,6 +28,7 @@ EQUAL = {
     "results": "what users get",
     "owner": "what the owner computes before encryption or after decryption",
     "columns": "the names of columns",
+    "slot_rows": "which rows of slots hold the same",
 }
 RULED = ("inputs", "outputs", "manifest", "precision_bits", "batch", "feeding", "constraints")
 TOLD = ("declared",)  # where users declare their inputs, for messages alone

@@ -112,7 +112,8 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
     known = TripCounts(plan, trips)
     priced = StepPrices(plan, known, model)
     priced.follow()
-    steps = tuple(priced.steps)
+    times = len(plan.chain.plain_moduli)  # that the code is run, on values of one plaintext modulus after the other
+    steps = tuple(priced.steps) * times
     by_op: dict[str, float] = defaultdict(float)
     by_location: dict[int, float] = defaultdict(float)
     key_uses: Counter[int] = Counter()
@@ -121,7 +122,7 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
         for location, share in plan.shares(step.location):
             by_location[location] += share * step.seconds
         key_uses.update(step.keys)
-    sizes = _bytes(plan, sum(priced.constants.values()))
+    sizes = _bytes(plan, times * sum(priced.constants.values()))
     memory = PeakMemory(peak_value_bytes(plan, TripCounts(plan, trips)), sizes.keys_resident, sizes.constants)
     return CostEstimate(
         steps,

@@ -23,6 +23,11 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
     if result is None:
         listed = ", ".join(r.name for r in spec.results) or "none: it is no circuit"
         raise TraceError(f"lanes: {spec.name} has no result {name!r}; its results are {listed}")
+    if spec.chain.has_wide_integers:
+        raise LayoutError(
+            f"lanes: {spec.name} was compiled with integers=, and its results are ciphertexts modulo "
+            f"{len(spec.chain.plain_moduli)} primes, which no other circuit goes on with: compile both as one circuit"
+        )
     if spec.rows > 1:
         raise LayoutError(
             f"lanes: {spec.name} was compiled with batch={spec.rows}, which interleaves its results with those of "

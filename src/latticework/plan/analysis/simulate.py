@@ -17,6 +17,7 @@ from latticework.plan.analysis.simulation_bfv import BfvSimulation
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import step_noise as model
 from latticework.plan.schema.schema import IndexInput, Plan
+from latticework.values.chinese_remainders import from_residues, to_residues
 from latticework.values.packing.slot_arrays import as_value
 
 __all__ = ["OnValue", "simulate", "simulate_slots"]
@@ -45,6 +46,8 @@ def simulate(
     raises      LevelError, ScaleError, ShapeError or IrError where the code breaks the rules of its instructions,
                 RangeError where a value is too large for its modulus, or a trip count for its loop
     """
+    if plan.chain.has_wide_integers:
+        return _simulate_by_residues(plan, inputs)
     run: Simulation = (
         BfvSimulation(plan, on_value)
         if plan.chain.scheme == "bfv"
@@ -65,6 +68,20 @@ def simulate(
     return [
         run.decode(spec.unpack_values(np.real(as_value(result)), items))  # type: ignore[arg-type]
         for spec, result in zip(plan.client.outputs, results, strict=True)
+    ]
+
+
+def _simulate_by_residues(plan: Plan, inputs: Sequence[npt.ArrayLike | int]) -> list[npt.NDArray[Any]]:
+    """The outputs of a plan with several plaintext moduli: int64, or Python's integers where that may not hold them."""
+    moduli = plan.chain.plain_moduli
+    arrays = [np.asarray(value) for value in inputs]
+    runs = [
+        simulate(plan.modulo(number), [to_residues(array, modulus) for array in arrays])
+        for number, modulus in enumerate(moduli)
+    ]
+    return [
+        from_residues(residues, moduli, is_small=output.magnitude < 2.0**63)
+        for output, residues in zip(plan.client.outputs, zip(*runs, strict=True), strict=True)
     ]
 
 

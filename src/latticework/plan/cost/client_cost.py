@@ -65,17 +65,17 @@ class Costs:
 def client_costs(spec: ClientSpec, model: CostModel) -> ClientCosts:
     """Predict what a client of a program takes."""
     chain = spec.chain
-    row = WORD_BYTES * chain.ring_degree
+    times, row = len(chain.plain_moduli), WORD_BYTES * chain.ring_degree
     inputs = [(i, len(chain.main.basis(i.level))) for i in spec.secret_inputs]
     outputs = [(o, len(chain.main.basis(o.level))) for o in spec.outputs]
     return ClientCosts(
         keygen_seconds=_keygen_seconds(spec, model),
-        encrypt_seconds=sum(i.pack.count * _encrypt_seconds(chain, i, limbs, model) for i, limbs in inputs),
-        decrypt_seconds=sum(o.pack.count * _decrypt_seconds(chain, o, limbs, model) for o, limbs in outputs),
+        encrypt_seconds=times * sum(i.pack.count * _encrypt_seconds(chain, i, limbs, model) for i, limbs in inputs),
+        decrypt_seconds=times * sum(o.pack.count * _decrypt_seconds(chain, o, limbs, model) for o, limbs in outputs),
         keygen_bytes=spec.manifest.total_resident_bytes + 2 * row * chain.num_primes,
-        encrypt_bytes=sum(2 * i.pack.count * limbs * row for i, limbs in inputs)
+        encrypt_bytes=times * sum(2 * i.pack.count * limbs * row for i, limbs in inputs)
         + max((3 * limbs * row for _, limbs in inputs), default=0),  # the message, the secret and the error
-        decrypt_bytes=sum((o.degree + 1) * o.pack.count * limbs * row for o, limbs in outputs)
+        decrypt_bytes=times * sum((o.degree + 1) * o.pack.count * limbs * row for o, limbs in outputs)
         + max((4 * limbs * row for _, limbs in outputs), default=0),
         input_bytes=input_bytes(spec),
         result_bytes=result_bytes(spec),
@@ -128,9 +128,11 @@ def stored_bytes(chain: ModulusChain, level: int, track: int, polys: int) -> int
 
 def input_bytes(spec: ClientSpec) -> int:
     """Bytes of all inputs as a client sends them: a seed and one polynomial each."""
-    return sum(i.pack.count * stored_bytes(spec.chain, i.level, 0, 1) for i in spec.secret_inputs)
+    one = sum(i.pack.count * stored_bytes(spec.chain, i.level, 0, 1) for i in spec.secret_inputs)
+    return len(spec.chain.plain_moduli) * one
 
 
 def result_bytes(spec: ClientSpec) -> int:
     """Bytes of all results as a server sends them."""
-    return sum(o.pack.count * stored_bytes(spec.chain, o.level, 0, o.degree + 1) for o in spec.outputs)
+    one = sum(o.pack.count * stored_bytes(spec.chain, o.level, 0, o.degree + 1) for o in spec.outputs)
+    return len(spec.chain.plain_moduli) * one

@@ -35,6 +35,12 @@ def export_plan(plan: Plan, target: str, folder: str | Path, *, force: bool = Fa
             "which other libraries have no form of; compile the encrypted part alone (docs/owner.md), and compute the "
             "rest beside it"
         )
+    if plan.chain.has_wide_integers:
+        raise UnsupportedError(
+            f"export of {plan.client.name}: it was compiled with integers=, and runs for "
+            f"{len(plan.chain.plain_moduli)} plaintext moduli; other libraries have no form of that: compile it "
+            "without, or with plain_modulus="
+        )
     made = WRITERS[target](lift_plan(plan))
     place = Path(folder)
     there = [name for name in made if (place / name).exists()]

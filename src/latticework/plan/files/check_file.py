@@ -17,18 +17,20 @@ from latticework.plan.instructions.register_kinds import CipherKind, IndexKind, 
 from latticework.plan.instructions.signatures import SIGNATURES
 from latticework.plan.instructions.use import Use, Uses
 from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.modulus_chain import SLOT_ROWS
 from latticework.plan.schema.arguments import MAX_BITS, MAX_NESTING, rebuild_result
 from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.bootstraps import bootstraps_of
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 from latticework.values.packing.butterflies import Butterflies
-from latticework.values.packing.key_manifest import KINDS
+from latticework.values.packing.key_manifest import KINDS, galois_action
 from latticework.values.packing.loop_nests.index_equations import open_loops
 from latticework.values.packing.pack import REPEAT, PackMap, product_within
 from latticework.values.packing.packed_constants import Access, ConstRef, LoopNest, MapSums
 
 MAX_RATIO, MAX_GAIN_BITS = 2.0**20, 60  # of bootstraps
 MAX_PRIMES = 240  # as the core has it
+ROUNDED = 2.0**-40  # part by which floats of large integers may be off
 MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
 MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of its source far less often
@@ -59,7 +61,7 @@ def check_client(spec: ClientSpec) -> None:
     """FormatError unless inputs, outputs and manifest fit the parameters."""
     tensors: tuple[SecretInput | Output, ...] = (*spec.secret_inputs, *spec.outputs)
     for tensor in tensors:
-        _check_tensor(tensor, spec.chain, spec.rows)
+        _check_tensor(tensor, spec.chain, spec.packed_rows)
     for output in spec.outputs:
         _check_read(output)
     for value in spec.inputs:
@@ -81,6 +83,11 @@ def check_client(spec: ClientSpec) -> None:
         raise FormatError(
             f"plan: it asks for {len(manifest.uses)} evaluation keys, and its parameters have no special primes for any"
         )
+    largest = max((output.magnitude for output in spec.outputs), default=0.0)
+    if spec.chain.has_wide_integers and largest * (2 - ROUNDED) > prod(spec.chain.plain_moduli):
+        raise FormatError(f"plan: results of up to {largest:.4g} are larger than what its plaintext moduli hold")
+    if spec.slot_rows != 1 and not _may_differ(spec):
+        raise FormatError(f"plan: {spec.slot_rows} rows of slots cannot hold different rows of a batch here")
     for use in manifest.uses:
         key = use.spec
         is_element = key.galois_element % 2 == 1 and 1 < key.galois_element < 2 * spec.chain.ring_degree
@@ -317,8 +324,9 @@ def check_references(plan: Plan) -> None:
             raise FormatError(
                 f"plan: tensor {tensor.name!r} is packed to {tensor.pack.slots} slots, the ring has fewer"
             )
-        if plan.client.rows > 1 and tensor.pack.shape[:1] != (plan.client.rows,):
-            raise FormatError(f"plan: tensor {tensor.name!r} is not packed in {plan.client.rows} rows")
+        rows = plan.client.packed_rows
+        if rows > 1 and tensor.pack.shape[:1] != (rows,):
+            raise FormatError(f"plan: tensor {tensor.name!r} is not packed in {rows} rows")
         check_pack(tensor.pack, f"tensor {tensor.name!r}")
     for step in () if plan.placing is None else plan.placing.steps:
         if not 0 <= step.location < count or step.pack.slots > plan.chain.slots:
@@ -372,6 +380,13 @@ def _check_use(plan: Plan, constants: Iterable[tuple[str, int]], use: Use) -> No
             raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
 
 
+def _may_differ(spec: ClientSpec) -> bool:
+    """Whether both rows of slots of BFV may hold different numbers: no key is for moving numbers between them."""
+    keys = (use.spec for use in spec.manifest.uses if use.spec.kind == "galois")
+    moves = any(galois_action(key.galois_element, spec.chain.slots)[1] for key in keys)
+    return spec.slot_rows == SLOT_ROWS and spec.chain.has_wide_integers and spec.packed_rows > 1 and not moves
+
+
 def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain, rows: int) -> None:
     if rows > 1 and tensor.pack.shape[:1] != (rows,):
         raise FormatError(f"plan: {tensor.name!r} is packed as {tensor.pack}, others in {rows} rows")
@@ -391,6 +406,8 @@ def check_arguments(spec: ClientSpec) -> None:
         known = a.input == -1 or (0 <= a.input < len(sizes) and all(0 <= e < sizes[a.input] for e in a.elements))
         if not known or not 0 <= a.bits <= MAX_BITS or not _is_of(a.encrypted_shape, len(a.elements)):
             raise FormatError(f"plan: argument {a.name!r} is no part of input {a.input}")
+        if len(a.ends) != 2 * spec.chain.has_wide_integers or sorted(a.ends) != list(a.ends):
+            raise FormatError(f"plan: argument {a.name!r} is of integers from {' to '.join(map(str, a.ends))}")
         if (a.low is None) != (a.high is None) or (a.low is not None and a.high is not None and a.low > a.high):
             raise FormatError(f"plan: argument {a.name!r} ranges from {a.low} to {a.high}")
         if a.bits and (a.low, a.high) != (0, (1 << a.bits) - 1):  # digits would be lost unseen

@@ -28,6 +28,7 @@ from latticework.plan.instructions.reason import CallReason
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
+from latticework.plan.parameters.plain_moduli import fault_of_moduli
 from latticework.plan.parameters.secrets import check_security
 from latticework.plan.schema.batch import RowsChoice
 from latticework.plan.schema.circuit_schedule import CircuitRecord
@@ -313,6 +314,8 @@ def _check_chain(chain: ModulusChain) -> None:
         core_parameters(chain)
     except (ValueError, TypeError) as error:
         raise FormatError(f"plan: parameters are not valid: {error}") from None
+    if chain.has_wide_integers and (fault := fault_of_moduli(chain)):
+        raise FormatError(f"plan: {fault}; the file was altered")
     check_security(chain)
 
 

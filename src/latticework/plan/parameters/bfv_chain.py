@@ -175,6 +175,7 @@ def smallest_chain(
     least_bits: float = 0.0,
     security_bits: int = 128,
     insecure: bool = False,
+    without_keys: bool = False,
 ) -> ModulusChain | None:
     """Return one of the largest chains of a ring: of the fewest primes that keep what has to be kept, with the least
     work.
@@ -182,6 +183,7 @@ def smallest_chain(
     keeps       whether a chain holds the noise
     least_bits  of the modulus, below which there certainly is none
     insecure    any modulus
+    without_keys  no special primes
     """
     limit = None if insecure else modulus_limit_bits(ring_degree, security_bits)
     if limit is not None and limit < least_bits:
@@ -191,7 +193,7 @@ def smallest_chain(
             continue
         chains = [
             largest_bfv_chain(ring_degree, plain_modulus, limbs, n, security_bits=security_bits, insecure=insecure)
-            for n in range(1, min(limbs, MAX_SPECIAL) + 1)
+            for n in ([0] if without_keys else range(1, min(limbs, MAX_SPECIAL) + 1))
         ]
         possible = (c for c in chains if c is not None and ChainShape(c).log2_q(limbs - 1) >= least_bits)
         smallest = next((chain for chain in sorted(possible, key=work) if keeps(chain)), None)
@@ -286,8 +288,8 @@ def equal_digits(q: Sequence[int], limit_bits: float) -> tuple[tuple[int, ...], 
     return tuple((i,) for i in range(len(q)))
 
 
-def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
-    """The plaintext modulus asked for: itself, or the largest prime of `plain_bits` bits that allows batching.
+def plain_prime(ring_degree: int, plain_bits: float | None, plain_modulus: int | None) -> int:
+    """The plaintext modulus asked for: itself, or the largest prime below 2^plain_bits that allows batching.
 
     raises  RangeError if not exactly one of the two is given, or there is no such prime
     """
@@ -322,9 +324,9 @@ def any_modulus(plain_bits: int | None, plain_modulus: int | None) -> int:
     return plain_modulus
 
 
-def _largest_prime(two_n: int, bits: int) -> int | None:
-    """Return the largest prime of `bits` bits that is 1 modulo two_n, or None."""
-    for candidate in range((2**bits - 1) // two_n * two_n + 1, 2 ** (bits - 1), -two_n):
+def _largest_prime(two_n: int, bits: float) -> int | None:
+    """Return the largest prime below 2^bits, of no bit less, that is 1 modulo two_n, or None."""
+    for candidate in range(int(2**bits - 1) // two_n * two_n + 1, int(2 ** (bits - 1)), -two_n):
         if candidate < 2**bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
             return candidate
     return None

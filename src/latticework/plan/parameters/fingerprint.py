@@ -9,8 +9,14 @@ from latticework.values.extension import _core
 
 
 @lru_cache(maxsize=16)
-def core_parameters(chain: ModulusChain) -> _core.Parameters:
-    """The core's object of the same parameters; its `fingerprint` names them in every file."""
+def core_parameters(chain: ModulusChain, number: int = 0) -> _core.Parameters:
+    """The core's object of the same parameters; its `fingerprint` names them in every file.
+
+    number  of the plaintext modulus, where there are several: the fingerprint is that of the first, for keys and
+            ciphertexts are the same for all
+    """
+    if number:
+        return core_parameters(chain).with_plain_modulus(chain.plain_moduli[number])
     return _core.Parameters(
         ring_degree=chain.ring_degree,
         q=list(chain.primes),

@@ -18,6 +18,7 @@ from latticework.values.sums import add_up
 # Of a field that files leave out where it has its default, so that they are as they were before there was the field.
 UNSTORED_DEFAULT = {"unstored_default": True}
 TERNARY, GAUSSIAN = "ternary", "gaussian"
+SLOT_ROWS = 2  # of BFV, each of N/2 slots
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class ModulusChain:
     low_special    P limbs that follow, for gadgets of lower levels alone
     gadgets   of lower levels, by descending limbs: their keys have other numbers of special primes, and so fewer
               digits. A level takes the last one that holds its limbs, and keys serve levels of their own gadget only
+    more_plain_moduli  smaller ones than t, modulo which the same code is run on ciphertexts of their own: results are
+              integers modulo the product. Noise is that of t, which is the largest
     """
 
     ring_degree: int
@@ -113,6 +116,17 @@ class ModulusChain:
     secret_weight: int = field(default=0, metadata=UNSTORED_DEFAULT)
     low_special: tuple[int, ...] = field(default=(), metadata=UNSTORED_DEFAULT)
     gadgets: tuple[Gadget, ...] = field(default=(), metadata=UNSTORED_DEFAULT)
+    more_plain_moduli: tuple[int, ...] = field(default=(), metadata=UNSTORED_DEFAULT)
+
+    @property
+    def plain_moduli(self) -> tuple[int, ...]:
+        """Every plaintext modulus that a program is run for; (0,) under CKKS, which has none."""
+        return self.plain_modulus, *self.more_plain_moduli
+
+    @property
+    def has_wide_integers(self) -> bool:
+        """Whether integers are residues modulo several primes."""
+        return bool(self.more_plain_moduli)
 
     @property
     def scheme(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from math import inf
+from math import ceil, inf
 from typing import Protocol
 
 from latticework.errors import LayoutError, LevelError, RangeError, UserError
@@ -18,12 +18,12 @@ from latticework.plan.parameters.bfv_chain import (
     smallest_chain,
 )
 from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel
+from latticework.plan.parameters.bfv_trimming import MARGIN_BITS, trimmed_chain
 from latticework.plan.parameters.modulus_chain import ModulusChain
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, MAX_RING_LOG2
 
 MIN_RING_LOG2 = 12  # below, no secure modulus has room for a product
-MARGIN_BITS = 1.0  # of noise, beyond what the model's own margin for rare events and the decryptor's 2 bits ask for
 SLACK_BITS = 3.0  # by which the noise under other special primes may be less than with many primes
 
 
@@ -53,16 +53,19 @@ def select_bfv(
     code_of: Callable[[ModulusChain], NoisyProgram],
     slots: int,
     *,
-    plain_bits: int = 20,
+    plain_bits: float = 20,
     plain_modulus: int | None = None,
     ring_degree: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
+    without_keys: bool = False,
 ) -> ModulusChain:
     """The chain in which a program's outputs decrypt, but for a probability of about 2^-117.
 
     code_of  the program's code for a chain; its operations do not depend on which
     slots    width of its vectors
+    plain_bits  of the plaintext modulus, the largest prime below 2^plain_bits
+    without_keys  no evaluation key is needed, and there are no special primes for any
     raises   TooNoisyError if there is no such chain; LayoutError if the vectors do not fit; RangeError for a plaintext
              modulus that is none
     """
@@ -88,10 +91,10 @@ def select_bfv(
             continue
         roomy = _roomy_chain(degree, plain, security_bits)
         code = code_of(roomy) if code is None else code
-        chain = _smallest(code, roomy, security_bits, unlimited)
+        chain = _smallest(code, roomy, security_bits, unlimited, without_keys=without_keys)
         if chain is not None:
-            return chain
-    size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
+            return trimmed_chain(code.output_noises, chain) if without_keys else chain
+    size = ceil(plain_bits) if plain_modulus is None else plain_modulus.bit_length()
     where = f"N=2^{MAX_RING_LOG2}, the largest ring," if ring_degree is None else f"ring_degree={ring_degree}"
     larger = "a larger ring_degree, " if ring_degree is not None and ring_degree < 1 << MAX_RING_LOG2 else ""
     raise TooNoisyError(
@@ -107,7 +110,9 @@ def _roomy_chain(degree: int, plain: int, security_bits: int) -> ModulusChain:
     return bfv_chain(degree, plain, [size] * MAX_LIMBS, [size] * 2, security_bits=security_bits, insecure=True)
 
 
-def _smallest(code: NoisyProgram, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
+def _smallest(
+    code: NoisyProgram, roomy: ModulusChain, security_bits: int, insecure: bool, *, without_keys: bool
+) -> ModulusChain | None:
     """Return the smallest chain of the ring of a roomy one: as few primes as there have to be, and the cheapest number
     of special ones."""
 
@@ -122,7 +127,7 @@ def _smallest(code: NoisyProgram, roomy: ModulusChain, security_bits: int, insec
 
     return smallest_chain(
         roomy.ring_degree, roomy.plain_modulus, lambda chain: spare_bits(code, chain) >= 0, work,
-        least_bits=least_bits, security_bits=security_bits, insecure=insecure,
+        least_bits=least_bits, security_bits=security_bits, insecure=insecure, without_keys=without_keys,
     )  # fmt: skip
 
 
@@ -147,7 +152,7 @@ def check_noise(name: str, code: NoisyProgram, chain: ModulusChain, noises: Mapp
         )
 
 
-def shared_plain_modulus(plain_bits: int, plain_modulus: int | None = None, ring_degree: int | None = None) -> int:
+def shared_plain_modulus(plain_bits: float, plain_modulus: int | None = None, ring_degree: int | None = None) -> int:
     """The plaintext modulus of a program that has to know it before its ring: the one asked for, or the largest prime
     of `plain_bits` bits that is one for the largest ring that has any.
 
@@ -168,7 +173,7 @@ def shared_plain_modulus(plain_bits: int, plain_modulus: int | None = None, ring
 def chain_of_depth(
     depth: int,
     *,
-    plain_bits: int,
+    plain_bits: float,
     plain_modulus: int | None = None,
     ring_degree: int | None = None,
     largest_log2: int = MAX_RING_LOG2,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.lazy_dataclass import dataclass
+from latticework.values.chinese_remainders import as_exact
 
 Array = npt.NDArray[Any]
 MAX_NESTING = 64  # of a circuit's results
@@ -42,6 +43,7 @@ class Argument:
     low, high  what is accepted; None: anything that the input accepts
     linked     the output of another circuit that it is; the client need not give it then
     bits       binary digits of every number, which are the elements instead of it; 0: the numbers are
+    ends       low and high as whole numbers, where floats may not hold them: of integers of many bits; (): they do
     """
 
     name: str
@@ -52,6 +54,7 @@ class Argument:
     high: float | None = None
     linked: Link | None = None
     bits: int = field(default=0, metadata={"unstored_default": True})
+    ends: tuple[int, ...] = field(default=(), metadata={"unstored_default": True})
 
     @property
     def encrypted_shape(self) -> tuple[int, ...]:
@@ -124,7 +127,10 @@ def gather(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[
 
     Values may be stacks (runs, *shape); then so are the inputs.
     """
-    arrays = {a.name: a.values_to_encrypt(np.asarray(values[a.name])) for a in arguments}
+    given = [a.values_to_encrypt(np.asarray(values[a.name])) for a in arguments]
+    if any(a.ends for a in arguments):
+        given = as_exact(given)
+    arrays = dict(zip((a.name for a in arguments), given, strict=True))
     shapes = [a.encrypted_shape for a in arguments]
     stacks = {array.shape[: array.ndim - len(s)] for s, array in zip(shapes, arrays.values(), strict=True)}
     stack = max(stacks, key=len, default=())
@@ -139,8 +145,17 @@ def gather(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[
 
 def scatter(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array]:
     """The user's results from arrays (..., size) of all encrypted outputs."""
-    numbers = np.concatenate(list(outputs), axis=-1)
-    return [numbers[..., list(r.elements)].reshape((*numbers.shape[:-1], *r.shape)) for r in results]
+    arrays = list(outputs)
+    stack = arrays[0].shape[:-1]
+    return [take_elements(arrays, r.elements).reshape((*stack, *r.shape)) for r in results]
+
+
+def take_elements(arrays: Sequence[Array], elements: Sequence[int]) -> Array:
+    """Elements (..., n) of arrays (..., size), one after the other, of the kind of those that hold any of them."""
+    numbers = np.concatenate(arrays, axis=-1)[..., list(elements)]
+    owner = np.repeat(np.arange(len(arrays)), [array.shape[-1] for array in arrays])
+    is_small = numbers.dtype == object and all(arrays[i].dtype != object for i in set(owner[list(elements)]))
+    return numbers.astype(np.int64) if is_small else numbers
 
 
 def rebuild_result(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:

@@ -230,6 +230,8 @@ class ClientSpec:
     columns             names of the elements of last axes of what users give, by name, where they are known; of what
                         the owner's steps are given they stand there
     constraints          what encrypted inputs have to meet in addition to their ranges
+    slot_rows           2 where the two rows of slots of BFV hold different rows of a batch, as nothing moves numbers
+                        between them; else both hold the same
     """
 
     name: str
@@ -246,6 +248,7 @@ class ClientSpec:
     owner: OwnerStages | None = field(default=None, metadata={"unstored_default": True})
     columns: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), metadata={"unstored_default": True})
     constraints: tuple[Constraint, ...] = field(default=(), metadata={"unstored_default": True})
+    slot_rows: int = field(default=1, metadata={"unstored_default": True})
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """Names of the columns of what users give by this name; () where they are not known."""
@@ -324,6 +327,11 @@ class ClientSpec:
     @property
     def rows(self) -> int:
         """Inputs that are computed side by side in one run, as many rows of a batch: 1 without `compile(batch=)`."""
+        return self.slot_rows * self.packed_rows
+
+    @property
+    def packed_rows(self) -> int:
+        """Those of them that lie in one row of slots."""
         return next((o.pack.shape[0] for o in self.outputs if len(o.pack.shape) > len(o.shape)), 1)
 
     def runs_for(self, items: int) -> int:
@@ -354,6 +362,8 @@ class ClientSpec:
         """Facts that whatever stands for the program shows of it."""
         chain = self.chain
         detail = f"t={chain.plain_modulus}"
+        if chain.has_wide_integers:
+            detail = f"{len(chain.plain_moduli)} plaintext moduli of {chain.plain_modulus.bit_length()} bits"
         if not chain.plain_modulus:
             detail = f"spends {self.levels_spent} of {count_noun(chain.main.top, 'level')}"
         if chain.bootstrap is not None:
@@ -416,6 +426,11 @@ class Plan:
     def chain(self) -> ModulusChain:
         """The parameters."""
         return self.client.chain
+
+    def modulo(self, number: int) -> Plan:
+        """The plan of one of several plaintext moduli, by number: of integers modulo that one."""
+        chain = replace(self.chain, plain_modulus=self.chain.plain_moduli[number], more_plain_moduli=())
+        return replace(self, client=replace(self.client, chain=chain))
 
     def __repr__(self) -> str:
         code = sum(len(block.code) for block in self.blocks)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import ShapeError
+from latticework.errors import ShapeError, UserError
 from latticework.errors.escaping import html_text, plain_text
 from latticework.ir import Module, Value, interpret
 from latticework.lazy_dataclass import dataclass
@@ -99,17 +99,22 @@ def debug_run(
 
     reference  the tensor program; without it (a loaded plan) the noiseless simulation of the plan itself
     """
+    if plan.chain.has_wide_integers:
+        raise UserError(
+            f"debug: {plan.client.name} was compiled with integers=, and its values are residues modulo "
+            f"{len(plan.chain.plain_moduli)} primes: compare results with simulate(), or with the circuit itself, "
+            "called with plain numbers"
+        )
     checked = client.checked(inputs, named)
     if checked.extent is not None:
         raise ShapeError(
             f"debug: {checked.extent} were given; give the inputs of one run, as the program was compiled for"
         )
     values = checked.values
-    if client._encryptor is None:
+    if not client._encryptors:
         client.keygen()
     keys = client.public_keys()
-    decryptor = client._decryptor
-    assert decryptor is not None
+    decryptor = client._decryptors[0]
     ordered = [values[i.name] for i in plan.client.inputs]
     expected = _of_simulation(plan, ordered) if reference is None else _of_tensors(*reference, values)
     seen: dict[int, int] = defaultdict(int)

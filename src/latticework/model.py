@@ -206,7 +206,7 @@ class Model:
         if not results:
             return finished_arrays(self.plan.client, outputs)
         modulus = self.plan.chain.plain_modulus
-        if modulus:
+        if modulus and not self.plan.chain.has_wide_integers:
             outputs = [((array + modulus // 2) % modulus - modulus // 2).astype(np.int64) for array in outputs]
         ends = zip(outputs, self.plan.client.outputs, strict=True)
         flat = [np.reshape(array, (*array.shape[: array.ndim - len(o.shape)], -1)) for array, o in ends]

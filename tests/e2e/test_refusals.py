@@ -131,13 +131,13 @@ def test_what_anybody_can_see_is_checked_before_anything_is_decrypted(several):
 
 def test_all_of_a_result_is_decrypted_before_it_is_refused(several, monkeypatch):
     client, outputs = several
-    decrypt, seen = client._decryptor.decrypt, []
+    decrypt, seen = client._decryptors[0].decrypt, []
 
     def count(ciphertext):
         seen.append(ciphertext)
         return decrypt(ciphertext)
 
-    monkeypatch.setattr(client, "_decryptor", type("Counting", (), {"decrypt": staticmethod(count)}))
+    monkeypatch.setattr(client, "_decryptors", [type("Counting", (), {"decrypt": staticmethod(count)})])
     for which in ((0,), (2,), (0, 1, 2)):
         seen.clear()
         assert answers(client, ruined(client, outputs, *which), 1) == ["refused"]
@@ -330,7 +330,7 @@ from latticework import Client
 client = Client.load("m.lwclient", threads=1, allow_insecure=True)
 client.load_keys("keys")
 outputs = client.load_encrypted("bad.lwct")
-client._decryptor = type("Dies", (), {"decrypt": lambda *_: os.kill(os.getpid(), signal.SIGKILL)})()
+client._decryptors = [type("Dies", (), {"decrypt": lambda *_: os.kill(os.getpid(), signal.SIGKILL)})()]
 client.decrypt(outputs)
 """
 

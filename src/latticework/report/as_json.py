@@ -6,7 +6,7 @@ known is null, and so are numbers that are not finite.
   format           version of this description: 1
   name             of the program
   security         ring_degree, log2_qp, limit_bits, bits, insecure
-  precision_bits   asked for;  plain_modulus: t of exact integers, else null
+  precision_bits   asked for;  plain_modulus: t of exact integers, the product of several, else null
   levels           spent, first (of inputs), last (of outputs), chain (levels of the modulus chain), and the chain:
                    moduli (level, limbs, prime_bits, scale, log2_modulus, digits), special_bits, digits
   inputs           name, shape, layout, words (the layout in a sentence), slots, vectors (ciphertexts), level, low,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log2
+from math import log2, prod
 
 from latticework.errors import UnsupportedError
 from latticework.plan.analysis.bfv_noise_domain import output_budgets
@@ -12,6 +12,7 @@ from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.trip_counts import instructions_run
 from latticework.plan.cost import CostModel, client_costs
 from latticework.plan.machine.shown_prices import shown_costs
+from latticework.plan.parameters.chain_without_keys import has_public_key
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan
 from latticework.report.carried import carried_levels
 from latticework.report.data import Execution
@@ -77,7 +78,7 @@ def _budgets(plan: Plan) -> list[float | None]:
     """The noise budgets to be expected of exact outputs."""
     if plan.chain.scheme != "bfv":
         return [None] * len(plan.client.outputs)
-    return list(output_budgets(plan))
+    return list(output_budgets(plan, public_key=has_public_key(plan.chain)))
 
 
 def build_client_report(spec: ClientSpec) -> Report:
@@ -130,7 +131,7 @@ def _report(
         taken,
         execution,
         notes,
-        chain.plain_modulus,
+        prod(chain.plain_moduli),
         owner_work(client),
         row_costs(client, taken, None if execution is None else execution.estimate.warm_seconds),
         argument_rows(client),

@@ -63,7 +63,7 @@ class Contents:
     client     what the owner of the data takes, predicted
     execution  None for a client file, which holds no code
     notes      what the numbers rest on
-    plain_modulus  of exact integers; 0: approximate numbers
+    plain_modulus  of exact integers, the product where there are several; 0: approximate numbers
     owner      what the owner computes before encryption and after decryption; None: nothing
     arguments  of circuits: what users give, where ciphertexts hold several values
     row        what one row takes, where a run holds several side by side (`compile(batch=)`); else None

@@ -125,6 +125,12 @@ def _leaving_note(a: Approximation) -> str:
 def _row_notes(spec: ClientSpec) -> list[str]:
     """Notes on inputs that may have any number of rows, and how many rows go together."""
     batch, notes = spec.batch, []
+    if spec.chain.has_wide_integers:
+        moduli = spec.chain.plain_moduli
+        notes.append(
+            f"It is computed modulo {len(moduli)} primes of up to {moduli[0].bit_length()} bits, the plaintext moduli, "
+            "on ciphertexts of their own; times and sizes are those of all."
+        )
     if spec.rows > 1:
         notes.append(
             f"A run computes up to {spec.rows} inputs side by side in the slots, each apart from the others; times and "

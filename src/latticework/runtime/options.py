@@ -9,7 +9,7 @@ from latticework.errors.whole_numbers import whole_number
 from latticework.lazy_dataclass import dataclass
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.amounts import parse_bytes
-from latticework.runtime.devices.device import Device, Places, as_device, as_devices, context_on, free_memory_of
+from latticework.runtime.devices.device import Device, Places, as_device, as_devices, contexts_on, free_memory_of
 from latticework.values.extension import _core
 
 MAX_THREADS = 1024
@@ -36,11 +36,11 @@ class ServerPlace:
         """Whether runs are recorded there."""
         return self.device is not None and self.device.records
 
-    def context(self, chain: ModulusChain, threads: int) -> _core.Context:
-        """Open a context for these parameters; errors as of `open_context`."""
+    def contexts(self, chain: ModulusChain, threads: int) -> list[_core.Context]:
+        """Open a context for each plaintext modulus of these parameters; errors as of `open_contexts`."""
         if self.device is None or self.memory is None:
-            return open_context(chain, self.device, threads)
-        return open_context(chain, replace(self.device, memory=self.memory), threads, is_apart=True)
+            return open_contexts(chain, self.device, threads)
+        return open_contexts(chain, replace(self.device, memory=self.memory), threads, is_apart=True)
 
     def left_bytes(self, *, is_trimmed: bool = False) -> int:
         """Memory that the device has left, of that which may be used; is_trimmed as of `free_memory_of`."""
@@ -58,10 +58,16 @@ def places_of(device: Places, memory: str | int | None) -> tuple[ServerPlace, ..
     return tuple(found)
 
 
-def open_context(
+def open_context(chain: ModulusChain, device: str | Device | None, threads: int) -> _core.Context:
+    """The core's context for these parameters on a device, where any plaintext modulus does; errors as of
+    `open_contexts`."""
+    return open_contexts(replace(chain, more_plain_moduli=()), device, threads)[0]
+
+
+def open_contexts(
     chain: ModulusChain, device: str | Device | None, threads: int, *, is_apart: bool = False
-) -> _core.Context:
-    """The core's context for these parameters on a device; is_apart as of `context_on`.
+) -> list[_core.Context]:
+    """The core's contexts for these parameters on a device, one a plaintext modulus; is_apart as of `contexts_on`.
 
     raises  UserError for what is no device, or a number of threads that is none; DeviceError for a device that cannot
             be used
@@ -70,7 +76,7 @@ def open_context(
     count = whole_number(threads)
     if count is None or not 0 <= count <= MAX_THREADS:
         raise UserError(f"threads={threads!r}; give a whole number from 1 to {MAX_THREADS}, or 0 for one per core")
-    return context_on(chain, place, count, is_apart=is_apart)
+    return contexts_on(chain, place, count, is_apart=is_apart)
 
 
 def check_readers(readers: int) -> int:

@@ -102,9 +102,9 @@ def test_predicted_memory_is_the_cores_own(bits):
         context, _core.Plan(parameters, encode_code(plan)), keys,
         lambda number: slot_vectors(plan.constants[number], plan.sources),
     )  # fmt: skip
-    coding = coding_of(plan.chain, context)
+    coding = coding_of(plan.chain, [context])
     encryptor = _core.Encryptor(context, secret)
-    inputs = [encryptor.encrypt(coding.encode(np.arange(SLOTS), spec)) for spec in plan.client.secret_inputs]
+    inputs = [encryptor.encrypt(coding.encode(np.arange(SLOTS)[None], spec)) for spec in plan.client.secret_inputs]
     executor.run(inputs)
     cost = estimate(plan, CostModel.load())
     resident = context.live_bytes - cost.memory.constants - sum(x.num_bytes for x in inputs)

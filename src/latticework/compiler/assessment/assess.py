@@ -262,7 +262,7 @@ class _AssessmentRun:
         """Some rows, by a client and a server, which is made with new keys if there is none."""
         if not rows:
             return iter(())
-        if self.client._encryptor is None:
+        if not self.client._encryptors:
             self.client.keygen()
         given = Server(self.plan, self.client.public_keys()) if server is None else server
         return run_encrypted(

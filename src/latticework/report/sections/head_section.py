@@ -15,6 +15,8 @@ from latticework.report.sections.chain_section import LevelRow, LevelUse
 from latticework.report.sections.interface_section import OutputRow
 from latticework.report.sections.key_section import KeyRow
 
+MOST_SINGLE = 1 << 60  # of a plaintext modulus
+
 Fact = tuple[str, str, str]
 
 
@@ -90,6 +92,8 @@ def row_costs(spec: ClientSpec, taken: ClientCosts, run: float | None) -> RowCos
 
 def precision_fact(precision_bits: float, plain_modulus: int, outputs: Sequence[OutputRow]) -> Fact:
     """The precision of results, for inputs like those of calibration, and what was asked, as a fact."""
+    if plain_modulus > MOST_SINGLE:
+        return "Precision", "exact", f"on integers of {plain_modulus.bit_length() - 1} bits (BFV, plaintext moduli)"
     if plain_modulus:
         return "Precision", "exact", f"on integers modulo {count(plain_modulus)} (BFV)"
     bits = [relative_bits(o.usual_error, o.magnitude) for o in outputs]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import islice
 from math import log2
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,7 +27,7 @@ from latticework.errors.shown import count_noun, describe, size
 from latticework.plan.client_steps.run_steps import arrange_results
 from latticework.plan.files.serialise import interface_id, read_client, write_client
 from latticework.plan.parameters.chain_without_keys import has_public_key
-from latticework.plan.schema.schema import ClientSpec, IndexInput, Output
+from latticework.plan.schema.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.runtime.callers import at_caller
 from latticework.runtime.client.coding import PlanDecryptor, coding_of
 from latticework.runtime.client.feedback import after_rounds
@@ -51,7 +52,7 @@ from latticework.runtime.keys.key_folder import OnKey, write_keys
 from latticework.runtime.keys.key_sets import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.keys.more_keys import list_missing
 from latticework.runtime.ledger.refused_results import RefusalLedger, ledger_beside
-from latticework.runtime.options import open_context
+from latticework.runtime.options import open_contexts
 from latticework.values.extension import _core
 from latticework.values.inputs.machine_memory import free_bytes
 from latticework.values.packing.key_manifest import KeySpec
@@ -79,10 +80,11 @@ class Client:
                 "line) is for tests with data that are not secret"
             )
         self.spec = spec
-        self.context = open_context(spec.chain, "cpu", threads)
-        self._coding = coding_of(spec.chain, self.context)
-        self._encryptor: _core.Encryptor | None = None
-        self._decryptor: PlanDecryptor | None = None
+        contexts = open_contexts(spec.chain, "cpu", threads)
+        self.context = contexts[0]
+        self._coding = coding_of(spec.chain, contexts, spec.slot_rows)
+        self._encryptors: list[_core.Encryptor] = []  # for each part of the coding
+        self._decryptors: list[PlanDecryptor] = []
         self._secret: _core.SecretKey | None = None
         self._ledger: RefusalLedger | None = None
         self._interface = interface_id(spec)
@@ -180,8 +182,8 @@ class Client:
         self._use(secret, RefusalLedger(secret.key_set))
 
     def _use(self, secret: _core.SecretKey, ledger: RefusalLedger) -> None:
-        self._encryptor = _core.Encryptor(self.context, secret)
-        self._decryptor = self._coding.decryptor(secret)
+        self._encryptors = [_core.Encryptor(part.context, secret) for part in self._coding.parts]
+        self._decryptors = [part.decryptor(secret) for part in self._coding.parts]
         self._secret, self._ledger = secret, ledger
         self._clipped.lie_nowhere()
 
@@ -214,8 +216,8 @@ class Client:
                 "public key; encrypt with the secret key, or compile with techniques=lw.Techniques(matrix_products="
                 "False)"
             )
-        self._encryptor = _core.Encryptor(self.context, key)
-        self._secret = self._decryptor = self._ledger = None
+        self._encryptors = [_core.Encryptor(part.context, key) for part in self._coding.parts]
+        self._secret, self._decryptors, self._ledger = None, [], None
         self._clipped.lie_nowhere()
 
     @at_caller
@@ -282,7 +284,7 @@ class Client:
 
     def encrypt_checked(self, checked: Inputs) -> Encrypted:
         """Encrypt what `checked` gives."""
-        if self._encryptor is None:
+        if not self._encryptors:
             raise SecretKeyError("the client has no key: call keygen(), or load_keys(folder), first")
         tensors, integers = {}, {}
         for spec in self.spec.inputs:
@@ -293,14 +295,20 @@ class Client:
                 assert isinstance(value, int)
                 integers[spec.name] = value
             else:
-                vectors = (v for group in spec.groups(value) for v in as_vectors(spec.pack.pack(group)))
-                plains = (self._coding.encode(v, spec) for v in vectors)
-                tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
+                tensors[spec.name] = tuple(self._encrypt(spec, value))
         clipped = checked.clipped
         if clipped is not None:
             self._clipped.note(clipped)
         numbers = () if clipped is None else (clipped.number,)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent, clipped=numbers)
+
+    def _encrypt(self, spec: SecretInput, values: npt.NDArray[Any]) -> Iterator[_core.Ciphertext]:
+        """The ciphertexts of an input, one part of the coding after the other."""
+        parts = zip(self._coding.parts, self._coding.split(values), self._encryptors, strict=True)
+        for coding, own, encryptor in parts:
+            for groups in in_slot_rows(spec.groups(own), self.spec.slot_rows):
+                for vector in np.stack([as_vectors(spec.pack.pack(group)) for group in groups], axis=1):
+                    yield encryptor.encrypt(coding.encode(vector, spec))
 
     @property
     def keeps_clipped(self) -> bool:
@@ -378,46 +386,55 @@ class Client:
                 f"{key_set[:8].hex()}: use the client that encrypted the inputs, or load_keys(folder) of its keys"
             )
 
-    def _parts(self, encrypted: Encrypted) -> list[list[tuple[_core.Ciphertext, ...]]]:
-        """The ciphertexts of every output by run, all of them checked."""
+    def _parts(self, encrypted: Encrypted) -> list[list[list[tuple[_core.Ciphertext, ...]]]]:
+        """The ciphertexts of every output by part of the coding and by run, all of them checked."""
         runs = self.spec.runs_for(1 if encrypted.extent is None else encrypted.extent.runs)
         by_output = []
         for output in self.spec.outputs:
             array, count = encrypted.tensors[output.name], output.pack.count
-            if len(array) != runs * count:
-                raise ShapeError(f"{self._label(output)} has {len(array)} ciphertexts, expected {runs * count}")
+            wanted = len(self._coding.parts) * runs * count
+            if len(array) != wanted:
+                raise ShapeError(f"{self._label(output)} has {len(array)} ciphertexts, expected {wanted}")
             self._check_places(output, array)
-            by_output.append([array[run * count : (run + 1) * count] for run in range(runs)])
+            each = [array[first : first + count] for first in range(0, wanted, count)]
+            by_output.append([each[first : first + runs] for first in range(0, len(each), runs)])
         return by_output
 
     def _values(
-        self, extent: Extent | None, by_output: Sequence[Sequence[tuple[_core.Ciphertext, ...]]]
+        self, extent: Extent | None, by_output: Sequence[Sequence[Sequence[tuple[_core.Ciphertext, ...]]]]
     ) -> dict[str, OwnerValue]:
         """The outputs of all runs, put together."""
-        whole = extent is not None
-        vectors = self._decrypt_all([part for parts in by_output for part in parts])
-        by_run = [
-            [self._coding.value(output, next(vectors), self.spec.rows if whole else None) for _ in parts]
-            for output, parts in zip(self.spec.outputs, by_output, strict=True)
-        ]
+        rows = None if extent is None else self.spec.rows
+        numbered = [(n, array) for parts in by_output for n, runs in enumerate(parts) for array in runs]
+        vectors = self._decrypt_all(numbered)
+        by_run = []
+        for output, parts in zip(self.spec.outputs, by_output, strict=True):
+            of_parts = [
+                [coding.value(output, next(vectors), rows) for _ in runs]
+                for coding, runs in zip(self._coding.parts, parts, strict=True)
+            ]
+            by_run.append([self._coding.join(output, values) for values in zip(*of_parts, strict=True)])
         found = list(zip(*(of_one_run(values) for values in zip(*by_run, strict=True)), strict=True))
         if extent is None:
             return {o.name: values[0] for o, values in zip(self.spec.outputs, found, strict=True)}
         arrays = [of_items(self.spec, extent, [value.reveal() for value in values]) for values in found]
-        rows = zip(self.spec.outputs, put_together(self.spec, extent, arrays), found, strict=True)
+        whole = zip(self.spec.outputs, put_together(self.spec, extent, arrays), found, strict=True)
         is_exact = bool(self.spec.chain.plain_modulus)
         return {
             output.name: of_several(array, values, output.mask_wrapping(array.shape) if is_exact else None)
-            for output, array, values in rows
+            for output, array, values in whole
         }
 
     def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
-        """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
+        """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`.
+
+        Of several plaintext moduli the first.
+        """
         if len(array) != output.pack.count:
             raise ShapeError(f"{self._label(output)} has {len(array)} ciphertexts, expected {output.pack.count}")
         self._check_places(output, array)
         with self._counting():
-            return self._coding.value(output, next(self._decrypt_all([array])))
+            return self._coding.parts[0].value(output, next(self._decrypt_all([(0, array)])))
 
     def _label(self, output: Output) -> str:
         return f"output {self.spec.output_labels[output.name]}"
@@ -438,19 +455,20 @@ class Client:
                     "ciphertext was altered, or is of another program"
                 )
 
-    def _decrypt_all(self, arrays: Sequence[tuple[_core.Ciphertext, ...]]) -> Iterator[npt.NDArray[Any]]:
+    def _decrypt_all(self, arrays: Sequence[tuple[int, tuple[_core.Ciphertext, ...]]]) -> Iterator[npt.NDArray[Any]]:
         """The slots of ciphertexts, (count, slots) for each array; one that is refused hides no other's refusal.
 
         So the time that it takes does not tell which ciphertext it was.
+        arrays  each with the number of the part of the coding that it is of
         """
-        assert self._decryptor is not None
         found: list[list[npt.NDArray[Any]]] = []
         refused: DecryptionError | None = None
-        for array in arrays:
+        for number, array in arrays:
+            decryptor, context = self._decryptors[number], self._coding.parts[number].context
             found.append([])
             for ciphertext in array:
                 try:
-                    found[-1].append(self._decryptor.decrypt(_core.move(ciphertext, self.context)))
+                    found[-1].append(decryptor.decrypt(_core.move(ciphertext, context)))
                 except DecryptionError as error:
                     refused = error
         if refused is not None:
@@ -487,7 +505,14 @@ class Client:
         )
 
     def __repr__(self) -> str:
-        return describe("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")
+        return describe("Client", *self.spec.facts(), "secret key hidden" if self._encryptors else "no keys yet")
+
+
+def in_slot_rows(groups: Iterator[npt.NDArray[Any]], count: int) -> Iterator[list[npt.NDArray[Any]]]:
+    """Groups of rows of a batch, as many together as there are rows of slots; the last is repeated where one lacks."""
+    for first in groups:
+        found = [first, *islice(groups, count - 1)]
+        yield found + found[-1:] * (count - len(found))
 
 
 def _listener(on_event: OnEvent | None) -> OnKey:

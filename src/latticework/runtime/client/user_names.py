@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, ShapeError, TraceError, UserError
-from latticework.plan.schema.arguments import Argument, Result, gather, rebuild_result
+from latticework.plan.schema.arguments import Argument, Result, gather, rebuild_result, take_elements
 from latticework.plan.schema.schema import ClientSpec
+from latticework.runtime.client.wide_arguments import as_whole_array, whole_misfits
 from latticework.runtime.exchange.clipped import Doubted
 from latticework.runtime.exchange.decrypted import OwnerValue, of_several, wrapping_elements
 from latticework.runtime.exchange.input_errors import (
@@ -137,12 +138,13 @@ def fitting_argument(spec: ClientSpec, argument: Argument, value: Any) -> tuple[
     lost = find_loss(value)
     if lost:
         raise DtypeError(f"{where} is {lost}")
+    is_wide = spec.chain.has_wide_integers
     try:
-        array = as_array(value)
+        array = as_whole_array(value, where) if is_wide else as_array(value)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     is_whole = array.dtype.kind == "O" and all(isinstance(n, int) for n in array.flat)
-    if array.dtype.kind not in "fiub" and not is_whole:
+    if array.dtype.kind not in "fiub" and not is_whole and not is_wide:
         raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers or integers")
     is_stack = array.ndim == len(argument.shape) + 1 and array.shape[1:] == argument.shape and len(array)
     if array.shape != argument.shape and not is_stack:
@@ -150,6 +152,8 @@ def fitting_argument(spec: ClientSpec, argument: Argument, value: Any) -> tuple[
             f"{where} has shape {array.shape}, the circuit was compiled for {argument.shape}; for several runs give a "
             f"stack (runs, {str(argument.shape)[1:]}"
         )
+    if is_wide:
+        return whole_misfits(argument, array, is_stack=bool(is_stack))
     array, found = _of_62_bits(argument, array, bool(is_stack))
     found += _misfits(argument, array, bool(is_stack), spec.chain.plain_modulus)
     if found:
@@ -216,7 +220,6 @@ def return_values(spec: ClientSpec, outputs: list[OwnerValue], doubted: Doubted 
     arrays = [v.reveal() for v in outputs]
     stack = arrays[0].shape[: arrays[0].ndim - len(spec.outputs[0].shape)]  # of several runs
     arrays = [array.reshape((*stack, -1)) for array in arrays]
-    held = np.concatenate(arrays, axis=-1)
     masks = [mask.reshape((*stack, -1)) for mask in wrapping_elements(outputs)]
     wrapping = np.concatenate(masks, axis=-1)
     owner = np.repeat(np.arange(len(arrays)), [array.shape[-1] for array in arrays])
@@ -225,7 +228,8 @@ def return_values(spec: ClientSpec, outputs: list[OwnerValue], doubted: Doubted 
         numbers = list(result.elements)
         parts = [outputs[i] for i in np.unique(owner[numbers])]
         shape = (*stack, *result.shape)
-        value = of_several(held[..., numbers].reshape(shape), parts, wrapping[..., numbers].reshape(shape))
+        own = take_elements(arrays, numbers).reshape(shape)
+        value = of_several(own, parts, wrapping[..., numbers].reshape(shape))
         if doubted is not None:
             value.doubt_rows(doubted.rows, 0 if stack else None, doubted.reason)
         return value

@@ -148,25 +148,32 @@ def _refuse_several(given: Any) -> None:
         )
 
 
-def context_on(chain: ModulusChain, device: Device | None, threads: int, *, is_apart: bool = False) -> _core.Context:
-    """The core's context for these parameters on a device, or on so many threads of the host.
+def contexts_on(
+    chain: ModulusChain, device: Device | None, threads: int, *, is_apart: bool = False
+) -> list[_core.Context]:
+    """The core's contexts for these parameters on a device, or on so many threads of the host: one a plaintext modulus.
 
-    is_apart  it shares no memory with others on the device, so that its limit is about what it uses itself
+    is_apart  they share no memory with others on the device, so that its limit is about what they use themselves
     """
+    parameters = [core_parameters(chain, number) for number in range(len(chain.plain_moduli))]
     if device is None:
-        return _core.Context(core_parameters(chain), HOST, threads)
+        return [_core.Context(each, HOST, threads) for each in parameters]
     most = NO_LIMIT if device.memory is None else int(device.memory)
-    return _core.Context(
-        core_parameters(chain),
-        device._backend,
-        threads,
-        device._number,
-        most,
-        device.cache,
-        device.synchronous,
-        device.graphs,
-        next(_ACCOUNTS) if is_apart else 0,
-    )
+    account = next(_ACCOUNTS) if is_apart else 0
+    return [
+        _core.Context(
+            each,
+            device._backend,
+            threads,
+            device._number,
+            most,
+            device.cache,
+            device.synchronous,
+            device.graphs,
+            account,
+        )
+        for each in parameters
+    ]
 
 
 def memory_of(device: Device) -> int | None:

@@ -24,13 +24,16 @@ from latticework.runtime.server.shares import Shares
 from latticework.values.extension import _core
 
 AnyKeys = _core.EvaluationKeys | _core.MappedKeys
-Opened = Callable[[ServerPlace, Shares], tuple[_core.Context, AnyKeys]]
+Opened = Callable[[ServerPlace, Shares], tuple[list[_core.Context], list[AnyKeys]]]
 
 
 class Engine:
     """A program and its keys in one memory: that of a device, or of the host.
 
+    Where there are several plaintext moduli it has an executor, and a context, for each.
+
     name         of the device, or "cpu"
+    context      of the first plaintext modulus;  keys  there
     is_capped    it has a part of a device's memory, where neither inputs nor results stay longer than a run
     outstanding  runs that were given to it and have not ended
     """
@@ -41,8 +44,8 @@ class Engine:
     def __init__(
         self, place: ServerPlace, plan: Plan, shares: Shares, opened: Opened, prepared: str | Path | None = None
     ) -> None:
-        """opened: a context of the place, and keys: of this context where they stay in their file, else of any;
-        prepared: a file of encoded constants."""
+        """opened: contexts of the place, and keys for each: of this context where they stay in their file, else of
+        any; prepared: a file of encoded constants."""
         self.name, self.is_capped = name_of(place.device), place.is_capped
         self._place, self._plan, self._shares, self._opened = place, plan, shares, opened
         self._prepared = prepared
@@ -53,13 +56,20 @@ class Engine:
         self.admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
 
     def _start(self) -> None:
-        """Bring keys to a new context."""
-        self.context, keys = self._opened(self._place, self._shares)
-        self.keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, self.context)
-        self._executor: _core.Executor | None = _core.Executor(
-            self.context,
-            _core.Plan(core_parameters(self._plan.chain), encode_code(self._plan)),
-            self.keys,
+        """Bring keys to new contexts."""
+        self._contexts, opened = self._opened(self._place, self._shares)
+        self.context = self._contexts[0]
+        pairs = zip(opened, self._contexts, strict=True)
+        keys = [each if isinstance(each, _core.MappedKeys) else _core.move(each, context) for each, context in pairs]
+        self.keys = keys[0]
+        self._executors: list[_core.Executor] = [self._executor(number, each) for number, each in enumerate(keys)]
+
+    def _executor(self, number: int, keys: AnyKeys) -> _core.Executor:
+        """The executor of a plaintext modulus."""
+        return _core.Executor(
+            self._contexts[number],
+            _core.Plan(core_parameters(self._plan.chain, number), encode_code(self._plan)),
+            keys,
             partial(slot_vector, self._plan),  # not of self, so that keys leave memory with the last reference to it
             constant_budget_bytes=self._shares.constants,
             products=partial(map_products, self._plan),
@@ -76,34 +86,41 @@ class Engine:
 
     def ready(self) -> None:
         """Starts it anew, with keys brought there again, where its device failed."""
-        if not self.context.has_failed:
+        if not self.has_failed:
             return
         with self._opening:
-            if self.context.has_failed:
-                self.keys = self._executor = None  # first: there may not be room for both
+            if self.has_failed:
+                self.keys, self._executors = None, []  # first: there may not be room for both
                 self._start()
 
     @property
-    def executor(self) -> _core.Executor:
-        """The executor of the program; DeviceError where its device failed and it was not started again."""
-        found = self._executor
-        if found is None:
+    def has_failed(self) -> bool:
+        """Whether something failed on its device."""
+        return any(context.has_failed for context in self._contexts)
+
+    def executor(self, number: int = 0) -> _core.Executor:
+        """The executor of the program, for a plaintext modulus by number.
+
+        raises  DeviceError where its device failed and it was not started again
+        """
+        found = self._executors
+        if not found:
             self.context.synchronise()  # says what failed
             raise DeviceError(f"{self.name} failed, and was not started again")
-        return found
+        return found[number]
 
-    def here(self, arguments: Sequence[Any]) -> list[Any]:
-        """The inputs of a run in its memory."""
-        return [
-            [self._here(one) for one in value] if isinstance(value, list) else self._here(value) for value in arguments
-        ]
+    def here(self, arguments: Sequence[Any], number: int = 0) -> list[Any]:
+        """The inputs of a run in its memory, for a plaintext modulus by number."""
+        context = self._contexts[number]
 
-    def _here(self, value: Any) -> Any:
-        if isinstance(value, int):
-            return value
-        if isinstance(value, StoredCiphertext):
-            value = value.read()
-        return _core.move(value, self.context, keeps_copy=not self.is_capped)
+        def here(value: Any) -> Any:
+            if isinstance(value, int):
+                return value
+            if isinstance(value, StoredCiphertext):
+                value = value.read()
+            return _core.move(value, context, keeps_copy=not self.is_capped)
+
+        return [[here(one) for one in value] if isinstance(value, list) else here(value) for value in arguments]
 
     def release_outputs(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
         """Move outputs of a run out of capped memory, unless its inputs were marked for a device."""
@@ -123,11 +140,11 @@ class Engine:
 
     def memory_use(self) -> MemoryUse:
         """The engine's use of memory now."""
-        executor, device = self._executor, self.context.memory
+        device = self.context.memory
         return MemoryUse(
             held=device.held,
             live=self.context.live_bytes,
-            constants=0 if executor is None else executor.cached_constant_bytes,
+            constants=sum(each.cached_constant_bytes for each in self._executors),
             idle=device.idle,
             fresh=device.fresh,
             returned=device.returned,
@@ -184,7 +201,7 @@ class Engines:
 
     def _least_busy(self, device: str) -> Engine:
         asked = [engine for engine in self.all if device in ("cpu", engine.name)]
-        well = [engine for engine in asked if not engine.context.has_failed]
+        well = [engine for engine in asked if not engine.has_failed]
         return min(well or asked, key=lambda engine: engine.outstanding)
 
     @contextmanager

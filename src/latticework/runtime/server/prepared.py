@@ -34,6 +34,7 @@ def prepare_constants(plan: Plan, path: str | Path, *, threads: int = 0) -> int:
 
     raises  UserError for a plan that has none; OSError where there is no room, and then no file
     """
+    _check_one_modulus(plan, path)
     if not plan.constants:
         raise UserError(f"program {plan.client.name} has no constants, so there is nothing to prepare")
     core_plan = _core.Plan(core_parameters(plan.chain), encode_code(plan))
@@ -51,11 +52,21 @@ def prepare_constants(plan: Plan, path: str | Path, *, threads: int = 0) -> int:
     )
 
 
+def _check_one_modulus(plan: Plan, path: str | Path) -> None:
+    if plan.chain.has_wide_integers:
+        raise UserError(
+            f"program {plan.client.name}: prepared={os.fspath(path)!r} would hold constants modulo one plaintext "
+            f"modulus, and integers= takes {len(plan.chain.plain_moduli)}: leave it out"
+        )
+
+
 def check_prepared(path: str | Path | None, plan: Plan, place: ServerPlace) -> None:
-    """Refuse a file for a device.
+    """Refuse a file for a device, and for several plaintext moduli.
 
     raises  UserError
     """
+    if path is not None:
+        _check_one_modulus(plan, path)
     if path is not None and place.device is not None:
         raise UserError(
             f"program {plan.client.name}: prepared={os.fspath(path)!r} is for a server on the host, and "

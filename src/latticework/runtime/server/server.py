@@ -19,6 +19,7 @@ from latticework.errors import (
     UserError,
 )
 from latticework.errors.shown import count_noun, describe, size
+from latticework.lazy_dataclass import dataclass
 from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.files.serialise import interface_id, read_plan
 from latticework.plan.key_schedule.key_uses import key_order
@@ -60,6 +61,15 @@ from latticework.values.extension import _core
 from latticework.values.inputs.machine_memory import machine_bytes
 
 ONCE = "once"  # value of key_memory=
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Runs for one plaintext modulus, by its number: of each its number, which says where its outputs come to, the
+    arguments of the core, and the member that it is of."""
+
+    modulus: int
+    runs: Sequence[tuple[int, list[Any], int | None]]
 
 
 class Server:
@@ -125,11 +135,12 @@ class Server:
         waits: KeyWaits,
         prepared: str | Path | None,
     ) -> None:
-        def open_engine(place: ServerPlace, share: Shares) -> tuple[_core.Context, AnyKeys]:
-            context = place.context(plan.chain, threads)
-            keys = keys_for(context, share)
+        def open_engine(place: ServerPlace, share: Shares) -> tuple[list[_core.Context], list[AnyKeys]]:
+            first, *others = contexts = place.contexts(plan.chain, threads)
+            keys = keys_for(first, share)
             _check_keys(plan, PublicKeys(keys, None))
-            return context, keys
+            is_mapped = isinstance(keys, _core.MappedKeys)
+            return contexts, [keys, *(keys_for(each, share) if is_mapped else keys for each in others)]
 
         self.plan, self._waits = plan, waits
         self._interface = interface_id(plan.client)
@@ -137,9 +148,9 @@ class Server:
         engines = []
         for place, share in zip(places, shares, strict=True):
             check_prepared(prepared, plan, place)
-            engine = Engine(place, plan, share, open_engine, prepared)
+            engine = Engine(place, plan, share.for_each_of(len(plan.chain.plain_moduli)), open_engine, prepared)
             if isinstance(engine.keys, _core.MappedKeys):
-                _check_key_memory(plan, engine.executor.key_need, engine.keys.traffic["budget_bytes"])
+                _check_key_memory(plan, engine.executor().key_need, engine.keys.traffic["budget_bytes"])
             assert engine.keys is not None
             self._key_set = engine.keys.key_set
             engines.append(engine)
@@ -269,8 +280,11 @@ class Server:
         opened = [inputs_of(each, whole=checkpoint is not None) for each in inputs]
         given, arguments = self._join_inputs(opened, integers)
         runs, is_seen = len(arguments), checkpoint is not None or on_watch is not None
+        if is_seen:
+            self._check_one_modulus("checkpoint=" if checkpoint is not None else "on_watch=")
         if runs > 1 and len(self._engines.all) > 1 and not is_seen:
-            return self._collect_outputs(given, self._run_all(arguments, [given.device] * runs, on_event))
+            numbers = [self._modulus_of(run, runs) for run in range(runs)]
+            return self._collect_outputs(given, self._run_all(arguments, [given.device] * runs, numbers, on_event))
         outputs = []
         with self._engines.share([given.device]) as [(engine, _)], self._engines.naming(engine):
             file = None
@@ -280,10 +294,11 @@ class Server:
             on_state = None if file is None else file.note
             tell, tell_value = engine.admission.reporting(on_event), engine.admission.reporting(on_watch)
             for run, values in enumerate(arguments):
+                number = self._modulus_of(run, runs)
                 with engine.admission.runs(), telling_reads(tell, engine.key_traffic, self._waits) as told:
-                    here = engine.here(values)
+                    here = engine.here(values, number)
                     listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
-                    found = engine.executor.run(here, listener, list(watch), tell_value, on_state, state)
+                    found = engine.executor(number).run(here, listener, list(watch), tell_value, on_state, state)
                     outputs.append(engine.release_outputs(found, given.device))
                     del here  # before the inputs of the next run are read
         if file is not None:
@@ -323,7 +338,8 @@ class Server:
         flat = [arguments for of_one in runs for arguments in of_one]
         of_run = [number for number, of_one in enumerate(runs) for _ in of_one]
         devices = [given[number].device for number in of_run]
-        outputs = iter(self._run_all(flat, devices, on_event, at_once=at_once, of_run=of_run))
+        moduli = [self._modulus_of(run, len(of_one)) for of_one in runs for run in range(len(of_one))]
+        outputs = iter(self._run_all(flat, devices, moduli, on_event, at_once=at_once, of_run=of_run))
         return [
             self._collect_outputs(inputs, [next(outputs) for _ in arguments])
             for inputs, arguments in zip(given, runs, strict=True)
@@ -333,6 +349,7 @@ class Server:
         self,
         runs: list[list[Any]],
         devices: Sequence[str],
+        moduli: Sequence[int],
         on_event: OnEvent | None,
         *,
         at_once: int | None = None,
@@ -340,7 +357,7 @@ class Server:
     ) -> list[Any]:
         """Compute several runs, which all devices share; returns what the core returns of each.
 
-        devices  what the inputs of each are marked for
+        devices  what the inputs of each are marked for;  moduli  number of the plaintext modulus of each
         of_run   the member that each is of, where there are members
         """
         progress = None if on_event is None else MembersProgress(self.plan, runs)
@@ -350,20 +367,36 @@ class Server:
             tell = on_event if on_event is None or len(shared) == 1 else _one_at_a_time(on_event)
             for engine, numbers in shared:
                 together = self._at_once(engine, len(numbers), at_once)
-                group = [(number, runs[number], None if of_run is None else of_run[number]) for number in numbers]
-                if not engine.is_capped:
-                    with self._engines.naming(engine):
-                        group = [
-                            (number, _check_inputs(engine, values, member), member) for number, values, member in group
-                        ]
-                jobs.append(partial(self._run_group, engine, group, together, tell, progress, devices, outputs))
+                groups = []
+                for modulus in sorted({moduli[number] for number in numbers}):
+                    of_it = [number for number in numbers if moduli[number] == modulus]
+                    group = [(number, runs[number], None if of_run is None else of_run[number]) for number in of_it]
+                    if not engine.is_capped:
+                        with self._engines.naming(engine):
+                            group = [
+                                (number, _check_inputs(engine, values, member, modulus), member)
+                                for number, values, member in group
+                            ]
+                    groups.append(_Group(modulus, group))
+                jobs.append(partial(self._run_groups, engine, groups, together, tell, progress, devices, outputs))
             side_by_side(jobs)
         return outputs
+
+    def _run_groups(
+        self,
+        engine: Engine,
+        groups: Sequence[_Group],
+        together: int,
+        *how: Any,
+    ) -> None:
+        """Runs of one device, those of one plaintext modulus after the other."""
+        for group in groups:
+            self._run_group(engine, group, min(together, len(group.runs)), *how)
 
     def _run_group(
         self,
         engine: Engine,
-        group: Sequence[tuple[int, list[Any], int | None]],
+        group: _Group,
         together: int,
         on_event: OnEvent | None,
         progress: MembersProgress | None,
@@ -371,7 +404,8 @@ class Server:
         outputs: list[Any],
         check: Check | None,
     ) -> None:
-        """Runs of one device, with their numbers, which say where their outputs come to, and members."""
+        """Runs of one device and one plaintext modulus."""
+        modulus = group.modulus
         tell, admission = engine.admission.reporting(on_event), engine.admission
         with (
             self._engines.naming(engine),
@@ -381,16 +415,16 @@ class Server:
 
             def listen(first: int, run: int, *words: Any) -> None:
                 if told is not None and progress is not None:
-                    told(progress.event(group[first + run][0], *words))
+                    told(progress.event(group.runs[first + run][0], *words))
 
-            for _, values, member in group if engine.is_capped else ():
-                _check_inputs(engine, values, member)
-            at_once = together if engine.is_capped else len(group)  # whose inputs are there
-            for first in range(0, len(group), at_once):
-                part = group[first : first + at_once]
-                here = [engine.here(values) for _, values, _ in part]
+            for _, values, member in group.runs if engine.is_capped else ():
+                _check_inputs(engine, values, member, modulus)
+            at_once = together if engine.is_capped else len(group.runs)  # whose inputs are there
+            for first in range(0, len(group.runs), at_once):
+                part = group.runs[first : first + at_once]
+                here = [engine.here(values, modulus) for _, values, _ in part]
                 listener = None if told is None else partial(listen, first)
-                found = engine.executor.run_many(here, together, listener, check)
+                found = engine.executor(modulus).run_many(here, together, listener, check)
                 for (number, _, _), of_one in zip(part, found, strict=True):
                     outputs[number] = engine.release_outputs(of_one, devices[number])
 
@@ -418,9 +452,38 @@ class Server:
         _check_one_client(given)
         self._engines.check_device(f"program {spec.name}: the inputs", given.device)
         runs = 1 if given.extent is None else spec.runs_for(given.extent.runs)
+        parts_of = {name: self._by_modulus(name, array) for name, array in given.tensors.items()}
         if given.extent is not None:
-            check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
-        return given, [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
+            check_runs(spec, given.extent, {name: len(arrays[0]) for name, arrays in parts_of.items()})
+        return given, [
+            [self._argument(given, parts_of, i, number, run, runs) for i in spec.inputs]
+            for number in range(len(spec.chain.plain_moduli))
+            for run in range(runs)
+        ]
+
+    def _by_modulus(self, name: str, array: Sequence[_core.Ciphertext]) -> list[Sequence[_core.Ciphertext]]:
+        """The ciphertexts of an input by plaintext modulus, each with as many, one modulus after the other."""
+        moduli = len(self.plan.chain.plain_moduli)
+        each, rest = divmod(len(array), moduli)
+        if rest or not each:
+            raise ShapeError(
+                f"program {self.plan.client.name}, input {name} has {len(array)} ciphertexts, not as many for each of "
+                f"{moduli} plaintext moduli; the file was altered"
+            )
+        return [array[number * each : (number + 1) * each] for number in range(moduli)]
+
+    def _modulus_of(self, run: int, runs: int) -> int:
+        """The number of the plaintext modulus that a run of all those of one call is for."""
+        return run * len(self.plan.chain.plain_moduli) // runs
+
+    def _check_one_modulus(self, option: str) -> None:
+        """UserError for what is not there where a call is a run for each of several plaintext moduli."""
+        moduli = len(self.plan.chain.plain_moduli)
+        if moduli > 1:
+            raise UserError(
+                f"program {self.plan.client.name}: {option} is for one run, and integers= takes one for each of "
+                f"{moduli} plaintext moduli: leave it out"
+            )
 
     def _collect_outputs(self, given: Encrypted, outputs: Sequence[Sequence[Any]]) -> Encrypted:
         """Collect what the core returned of each run into one result."""
@@ -496,7 +559,15 @@ class Server:
         """
         return EncryptedFile(path, self.context)
 
-    def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:
+    def _argument(
+        self,
+        inputs: Encrypted,
+        parts_of: Mapping[str, Sequence[Sequence[_core.Ciphertext]]],
+        spec: Any,
+        number: int,
+        run: int,
+        runs: int,
+    ) -> Any:
         if isinstance(spec, IndexInput):
             value = inputs.integers[spec.name]
             if not 0 <= value <= spec.limit:
@@ -504,7 +575,7 @@ class Server:
                     f"program {self.plan.client.name}: {spec.name} is {value}; it was compiled for 0 to {spec.limit}"
                 )
             return value
-        array, where = inputs.tensors[spec.name], f"program {self.plan.client.name}, input {spec.name}"
+        array, where = parts_of[spec.name][number], f"program {self.plan.client.name}, input {spec.name}"
         count = spec.pack.count
         if len(array) not in (count, runs * count):
             every = f", or {runs * count} for {runs} runs" if runs > 1 else ""
@@ -625,11 +696,11 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
         )
 
 
-def _check_inputs(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
+def _check_inputs(engine: Engine, values: list[Any], member: int | None, modulus: int) -> list[Any]:
     """Inputs of a run where it will be; raises, naming the member, what the run would raise before any work."""
     with nullcontext() if member is None else naming(member):
-        here = engine.here(values)
-        engine.executor.check(here)
+        here = engine.here(values, modulus)
+        engine.executor(modulus).check(here)
         return here
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -66,6 +67,11 @@ class Shares:
     recordings: tuple[int, int] | None = None
     lifts_late: bool = True
     uses: tuple[float, ...] = ()
+
+    def for_each_of(self, count: int) -> Shares:
+        """The share of each of so many executors that have keys in a file, and encoded constants, of their own."""
+        keys = None if self.keys is None else self.keys // count
+        return replace(self, constants=self.constants // count, keys=keys)
 
 
 def shares_of_files(

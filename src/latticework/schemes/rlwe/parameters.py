@@ -14,7 +14,7 @@ from latticework.errors.shown import count_noun, describe
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.secrets import check_security, secret_limit_bits, secret_text
-from latticework.runtime.devices.device import Device, as_device, context_on
+from latticework.runtime.devices.device import Device, as_device, contexts_on
 from latticework.runtime.devices.drivers import check_gpu, known_backends
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
 from latticework.schemes.rlwe.parameter_files import read_chain, write_chain
@@ -180,7 +180,7 @@ class ChainParameters:
     def context(self) -> _core.Context:
         """The core's tables for these parameters, made when first used."""
         if self._backend is None:
-            return context_on(self.chain, self._place, self._threads)
+            return contexts_on(self.chain, self._place, self._threads)[0]
         return _core.Context(core_parameters(self.chain), self._backend, self._threads)
 
     def check_level(self, who: str, level: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from latticework.compiler.assemble import to_exact_plan
-from latticework.compiler.levels import LevelPlan, decide_levels_bfv, lowest_levels_bfv
+from latticework.compiler.levels import LevelPlan, decide_levels_bfv, lowest_levels_bfv, needs_keys
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import WATERLINE
@@ -15,6 +15,7 @@ from latticework.ir import Builder, Module, verify
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bfv_noise import Noise
+from latticework.plan.parameters.plain_moduli import with_plain_moduli
 from latticework.plan.parameters.select_bfv import check_noise, select_bfv, spare_bits
 from latticework.plan.schema.schema import Plan
 
@@ -42,11 +43,13 @@ def to_bfv_plan(
     ranges: Mapping[str, tuple[float, float]] = {},
     chain: ModulusChain | None = None,
     noises: Mapping[int, Noise] = {},
+    largest: int = 0,
 ) -> Plan:
     """A plan that computes vectors exactly, on integers modulo t, under BFV, with parameters for its own noise.
 
     ranges       between which the elements of inputs lie; any integers modulo t where nothing is said
     chain        the parameters, if they are given;  noises  then: of inputs that are no fresh encryptions, by number
+    largest      result, where it takes several plaintext moduli; else 0
     raises       as `decide_levels_bfv` for what BFV has not; LevelError where no ring has room for the noise
     """
     verify(vectors.module)
@@ -55,16 +58,31 @@ def to_bfv_plan(
         (code,) = lowered_exactly(vectors, options, chain, noises)
         check_noise(name, NoisyCode(code.code), chain, noises)
         return to_exact_plan(name, vectors, code, ranges)
-    deeper = decide_levels_bfv(vectors.module, expert.techniques)
+
+    def complete(chain: ModulusChain) -> ModulusChain:
+        return with_plain_moduli(chain, largest) if largest else chain
+
+    without_keys = bool(largest) and not needs_keys(vectors.module)
+    deeper = decide_levels_bfv(vectors.module, expert.techniques, without_keys=without_keys)
     if expert.spare_levels:
         deeper = decide_levels_bfv(with_squares(vectors.module, expert.spare_levels), expert.techniques)
     chain = select_bfv(
-        lambda roomy: NoisyCode(_lower(deeper, roomy, options).code), vectors.slots, plain_bits=expert.plain_bits,
-        plain_modulus=expert.plain_modulus, ring_degree=wanted.ring_degree, security_bits=wanted.security_bits,
-        insecure=wanted.insecure,
+        lambda roomy: NoisyCode(_lower(deeper, complete(roomy), options).code), vectors.slots,
+        plain_bits=expert.plain_bits, plain_modulus=expert.plain_modulus, ring_degree=wanted.ring_degree,
+        security_bits=wanted.security_bits, insecure=wanted.insecure, without_keys=without_keys,
     )  # fmt: skip
-    plans = [to_exact_plan(name, vectors, code, ranges) for code in lowered_exactly(vectors, options, chain)]
-    return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: estimate(plan, options.costs).warm_seconds)
+    codes = lowered_exactly(vectors, options, complete(chain))
+    plans = [to_exact_plan(name, vectors, code, ranges) for code in codes]
+    if len(plans) == 1:
+        return plans[0]
+    return min(plans, key=lambda plan: seconds_of(plan, options, with_sending=without_keys))
+
+
+def seconds_of(plan: Plan, options: CompileOptions, *, with_sending: bool = True) -> float:
+    """Predicted seconds of a run, with sending what goes in and comes out."""
+    cost = estimate(plan, options.costs)
+    sent = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) if with_sending else 0
+    return cost.warm_seconds + sent / options.bits_a_second
 
 
 def plans_on(name: str, vectors: Vectors, options: CompileOptions, chain: ModulusChain) -> list[Plan]:
@@ -91,17 +109,18 @@ def lowered_exactly(
         starts = {number: noise.level - chain.main.top for number, noise in noises.items()}
         yield _lower(decide_levels_bfv(module, techniques, starts), chain, options)
         return
-    high = _lower(decide_levels_bfv(module, techniques), chain, options)
+    without_keys = not chain.special
+    high = _lower(decide_levels_bfv(module, techniques, without_keys=without_keys), chain, options)
     yield high
     if options.expert.spare_levels or techniques.rescaling == WATERLINE or chain.main.top == 0:
         return
     spare = spare_bits(NoisyCode(high.code), chain)
-    room = min(spare, ROOM_BITS)
+    room = 0.0 if without_keys else min(spare, ROOM_BITS)
     for rounding in ROUNDING_BITS:
         lowest = lowest_levels_bfv(module, chain, spare - room - rounding)
         if not lowest:
             return
-        code = _lower(decide_levels_bfv(module, techniques, lowest=lowest), chain, options)
+        code = _lower(decide_levels_bfv(module, techniques, lowest=lowest, without_keys=without_keys), chain, options)
         if spare_bits(NoisyCode(code.code), chain) >= max(room - ROUNDING_BITS[0], 0.0):
             yield code
             return

@@ -11,6 +11,7 @@ from latticework.plan.instructions.register_kinds import KeyKind
 from latticework.plan.instructions.table import RECORDS
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bfv_noise import Noise
+from latticework.plan.parameters.chain_without_keys import has_public_key
 
 
 @dataclass(frozen=True)
@@ -37,4 +38,4 @@ class NoisyCode:
 
     def output_noises(self, chain: ModulusChain, inputs: Mapping[int, Noise] = {}) -> list[Noise]:
         """The noise of every output under a chain; `inputs` as of `noise_of_outputs`."""
-        return noise_of_outputs(self.code, chain, inputs=inputs)
+        return noise_of_outputs(self.code, chain, public_key=has_public_key(chain), inputs=inputs)

@@ -21,8 +21,8 @@ from typing import Any
 from latticework.compiler.array_programs import lower_arrays
 from latticework.compiler.bootstrap_options import with_remedy
 from latticework.compiler.bootstrapping import BootstrapSearch
-from latticework.compiler.circuits.exact_circuits import lower_exact_circuit
 from latticework.compiler.circuits.real_circuits import lower_real_circuit
+from latticework.compiler.circuits.wide_circuits import lower_integer_circuit
 from latticework.compiler.levels.depth import UnknownTripCountError
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.option import Kind
@@ -181,7 +181,7 @@ def make_model(compilation: Compilation) -> Model:
 FRONT_ENDS: dict[Kind, Callable[[Any, CompileOptions], Lowering]] = {
     Kind.ARRAYS: lower_arrays,
     Kind.CIRCUIT: lower_real_circuit,
-    Kind.EXACT: lower_exact_circuit,
+    Kind.EXACT: lower_integer_circuit,
     Kind.HEIR: lower_packed,
     Kind.SLOTS: lower_slots,
 }

@@ -12,7 +12,7 @@ from latticework.compiler.options.compile_options import CompileOptions
 from latticework.errors import UserError
 from latticework.frontend import Circuit
 
-LEAST = 4  # lanes of a row
+LEAST = 1  # lanes of a row
 WIDER = 3  # widths that are looked at where a batch fills the slots, from the least on, each twice the one before
 
 

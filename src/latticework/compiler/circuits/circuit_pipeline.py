@@ -94,13 +94,22 @@ class Scalars:
         return improve(self.regular)
 
 
-def to_scalars(circuit: Circuit, weights: Any, *, exact: bool, arithmetic: Arithmetic | None = None) -> Scalars:
+def to_scalars(
+    circuit: Circuit,
+    weights: Any,
+    *,
+    exact: bool,
+    arithmetic: Arithmetic | None = None,
+    integer_bits: int | None = None,
+) -> Scalars:
     """Trace a circuit.
 
     exact       on integers, else on real numbers
     arithmetic  of integers, where they are compared or taken apart into bits
+    integer_bits  of those that are computed modulo several primes
     """
-    traced = trace_circuit(circuit, weights, dtype=INTEGER if exact else REAL, arithmetic=arithmetic)
+    dtype = INTEGER if exact else REAL
+    traced = trace_circuit(circuit, weights, dtype=dtype, arithmetic=arithmetic, integer_bits=integer_bits)
     verify(traced.module)
     written = graph_of(traced.module)
     return Scalars(traced, written, circuit.loc)

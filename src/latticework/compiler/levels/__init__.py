@@ -3,7 +3,7 @@
 from latticework.compiler.levels.bootstrap_calls import ciphertexts, count_bootstraps
 from latticework.compiler.levels.critical_path import LoopSpending, Spent, loop_spending, spending
 from latticework.compiler.levels.decide import decide_levels
-from latticework.compiler.levels.decide_bfv import decide_levels_bfv
+from latticework.compiler.levels.decide_bfv import decide_levels_bfv, needs_keys
 from latticework.compiler.levels.decide_without_keys import decide_without_keys
 from latticework.compiler.levels.depth import program_depth
 from latticework.compiler.levels.level_plan import LevelPlan
@@ -23,6 +23,7 @@ __all__ = [
     "keep_whole_origins",
     "loop_spending",
     "lowest_levels_bfv",
+    "needs_keys",
     "program_depth",
     "spending",
     "write_levels",

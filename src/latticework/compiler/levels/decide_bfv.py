@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from latticework.compiler.levels.decide import Decider
 from latticework.compiler.levels.depth import Levels, public_value
-from latticework.compiler.levels.lazy_bfv import choose_relinearized
+from latticework.compiler.levels.lazy_bfv import choose_relinearized, keeps_degree
 from latticework.compiler.levels.level_plan import (
     TOP,
     CipherState,
@@ -32,28 +32,45 @@ from latticework.ir import Module, Op, Value
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.packing.packed_constants import ConstRef
 
+_SWITCHING = ("vec.rotate", "vec.linear_transform")
+
 
 def decide_levels_bfv(
     module: Module,
     techniques: Techniques = ALL,
     starts: Mapping[int, int] = {},
     lowest: Mapping[Value, int] = {},
+    *,
+    without_keys: bool = False,
 ) -> LevelPlan:
     """The level plan of a verified `vec` module of straight-line code.
 
     techniques  whether products are relinearised lazily
     starts      levels of inputs that are not at the top, by number
     lowest      levels to which values may come down
+    without_keys  outputs are left at their degree, and come down as far as they may
     raises  UnsupportedError for what BFV has not (polynomials, conjugates, loops), at the user's line
     """
     if any(not isinstance(v.type, VecType) for v in module.inputs):
         raise UnsupportedError("BFV: run-time integers are for loops, which it has not; give a plain int")
-    early = choose_relinearized(module, lazy=techniques.lazy_relinearization)
-    decider = _DeciderBfv(techniques, early, lowest)
+    early = set() if without_keys else choose_relinearized(module, lazy=techniques.lazy_relinearization)
+    decider = _DeciderBfv(techniques, early, lowest, without_keys=without_keys)
     decider.begin(module.inputs, [starts.get(number, TOP) for number in range(len(module.inputs))])
     decider.block(module.body, decider.outputs)
     depth = -min((state.level for state in decider.states.values() if state is not None), default=TOP)
     return LevelPlan(module, "bfv", decider.states, decider.ops, {}, depth, is_lowered=bool(lowest))
+
+
+def needs_keys(module: Module) -> bool:
+    """Whether a straight-line `vec` module rotates anything, or reads a product where degree 1 is needed."""
+    quadratic: set[Value] = set()
+    for op in module.body.ops[:-1]:
+        reads = [value for value in op.operands if value in quadratic]
+        if op.name in _SWITCHING or any(not keeps_degree(op, value) for value in reads):
+            return True
+        if reads or (op.name == "vec.mul" and all(value.is_secret for value in op.operands)):
+            quadratic.add(op.result)
+    return False
 
 
 class _DeciderBfv(Decider):
@@ -65,10 +82,13 @@ class _DeciderBfv(Decider):
 
     plain_sums = ("bfv.add_plain", "bfv.sub_plain")
 
-    def __init__(self, techniques: Techniques, early: set[Value], lowest: Mapping[Value, int]) -> None:
+    def __init__(
+        self, techniques: Techniques, early: set[Value], lowest: Mapping[Value, int], *, without_keys: bool
+    ) -> None:
         super().__init__(Levels(), techniques)
         self.early = early
         self.lowest = lowest
+        self.without_keys = without_keys
         for name in ("vec.conjugate", "vec.times_i", "vec.twice_real", "vec.label", "vec.polynomial"):
             del self.rules[name]
 
@@ -140,10 +160,13 @@ class _DeciderBfv(Decider):
         return self.write(op, "bfv.linear_transform", operands, operands.cipher(0))
 
     def outputs(self, end: Op, operands: Operands) -> None:
-        """Encrypt the outputs, and relinearise them to degree 1."""
+        """Encrypt the outputs, and relinearise them to degree 1 where there are keys."""
         for number in range(len(operands.states)):
             operands.encrypt(number)
-            operands.settle(number)
+            if not self.without_keys:
+                operands.settle(number)
+            else:
+                self.bring_down(operands, (number,), self.lowest.get(end.operands[number], TOP))
 
 
 def _unsupported_error(op: Op) -> UnsupportedError:

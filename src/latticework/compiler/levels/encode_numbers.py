@@ -110,6 +110,7 @@ class NumbersBfv:
 
     def __init__(self, chain: ModulusChain, sources: Mapping[str, npt.NDArray[np.float64]]) -> None:
         self.modulus = chain.plain_modulus
+        self.is_wide = chain.has_wide_integers
         self.sources = sources
         self.checked: set[str] = set()
 
@@ -126,11 +127,12 @@ class NumbersBfv:
         return builder.build("bfv.trivial", [self.encode(builder, array, level, SCALE, addend=True)])
 
     def meet(self, builder: Builder, number_op: NumberOp, value: Value, number: float) -> Value:
-        """A ciphertext and the representative modulo t nearest to zero."""
+        """A ciphertext and the representative modulo t nearest to zero; the number itself where there are several t."""
         self.check_numbers(np.array([number]), builder.loc)
-        integer = int(number) % self.modulus
-        if integer > self.modulus // 2:
-            integer -= self.modulus
+        integer = int(number)
+        if not self.is_wide:
+            integer %= self.modulus
+            integer -= self.modulus if integer > self.modulus // 2 else 0
         if number_op is NumberOp.TIMES_INTEGER:
             return builder.build("rlwe.mul_int", [value], factor=integer, scale=SCALE)
         assert number_op in (NumberOp.PLUS, NumberOp.MINUS), number_op
@@ -174,4 +176,5 @@ class NumbersBfv:
             )
         large = numbers[np.abs(numbers) >= EXACT]
         if large.size:
-            raise RangeError(f"BFV: a constant is {large.reshape(-1)[0]:.17g}; give it reduced modulo t", at=at)
+            remedy = "give it as an input, lw.scalar()" if self.is_wide else "give it reduced modulo t"
+            raise RangeError(f"BFV: a constant is {large.reshape(-1)[0]:.17g}; {remedy}", at=at)

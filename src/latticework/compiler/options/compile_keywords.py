@@ -102,6 +102,10 @@ class CompileKeywords(TypedDict, total=False):
     """The bootstrapping set to compile for, whatever others would take, by name ("A14": see
     docs/bootstrapping.md) or one of your own. Those whose names begin with T are for tests, and take
     insecure=True."""
+    integers: int | None
+    """Bits of integers, 2 to 64, for circuits of sums and products: computed modulo as many primes as the largest
+    result takes, which is exact. Inputs are signed; low= and high= may be anything within -2^(bits - 1) and
+    2^bits - 1. Batches that need no rotation and no product of a product need no evaluation keys."""
     plain_bits: int
     """Of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond. Default:
     20."""

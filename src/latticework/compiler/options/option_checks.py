@@ -77,6 +77,7 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
     _check_like(program, options)
     _check_scheme(program, options.parameters.scheme)
     _check_taken(program, options)
+    _check_integers(options)
     _check_goal(options)
     _check_bootstraps(options)
     _check_batch(options)
@@ -135,6 +136,12 @@ def _check_like(program: Program | Circuit, options: CompileOptions) -> None:
         raise UserError(
             f"compile: {program.name} is a program on arrays, and the model given as like= is of {chain.scheme}: give "
             "one of a program on arrays",
+            at=program.loc,
+        )
+    if chain.has_wide_integers:
+        raise UserError(
+            "compile: the model given as like= computes integers modulo several primes (integers=), and no other "
+            "circuit shares its parameters: leave like= out",
             at=program.loc,
         )
     if not chain.special:
@@ -203,6 +210,23 @@ def _is_default(value: Any, default: Any) -> bool:
 def _shorten(value: Any) -> str:
     text = write_value(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _check_integers(options: CompileOptions) -> None:
+    """UserError for options that say something else of integers than `integers=`."""
+    given = options.expert.integers
+    if given is None:
+        return
+    for name, why in (
+        ("plain_modulus", "it takes several plaintext moduli, whose size plain_bits= may say"),
+        ("wraps", "results are exact, and none wraps around"),
+        ("like", "its results are not inputs of other circuits, and parameters are its own"),
+        ("spare_levels", "its results are not inputs of other circuits"),
+        ("passes", "stages are of one plaintext modulus, and it takes several"),
+        ("keep_ir", "stages are of one plaintext modulus, and it takes several"),
+    ):
+        if not _is_default(options.of_keyword(name), DEFAULTS[name]):
+            raise UserError(f"compile: integers={given} and {name}= are given: {why}; leave {name}= out")
 
 
 def _check_goal(options: CompileOptions) -> None:

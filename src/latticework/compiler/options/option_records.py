@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MOST_MARGIN = 100  # times the range seen
 MAX_SPARE = 64
+MOST_INTEGER_BITS = 64
 BOTH = ("compile", "accuracy")  # commands
 _CALIBRATED = "functions are approximated on arrays alone: leave it out"
 _EXACT = "no result of it wraps around: leave it out"
@@ -258,6 +259,16 @@ class Expert:
         'the bootstrapping set to compile for, whatever others would take, by name ("A14": see docs/bootstrapping.md) '
         "or one of your own. Those whose names begin with T are for tests, and take insecure=True",
         APPROXIMATE, _BOOTSTRAPS, help="The bootstrapping set to compile for, by name.",
+    )
+    integers: int | None = option(
+        None,
+        "bits of integers, 2 to 64, for circuits of sums and products: computed modulo as many primes as the largest "
+        "result takes, which is exact. Inputs are signed; low= and high= may be anything within -2^(bits - 1) and "
+        "2^bits - 1. Batches that need no rotation and no product of a product need no evaluation keys",
+        EXACT, "wide integers are exact, under scheme='bfv' alone, in circuits: leave it out",
+        fits=lambda value: value is None or (is_whole(value) and 2 <= value <= MOST_INTEGER_BITS),
+        give=f"a whole number from 2 to {MOST_INTEGER_BITS}, such as 64",
+        help="Bits of exact integers, up to 64.",
     )
     plain_bits: int = option(
         20,

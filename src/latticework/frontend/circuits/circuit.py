@@ -19,6 +19,12 @@ from latticework.frontend.circuits.integers.binary_digits import BinaryDigits
 from latticework.frontend.circuits.integers.bit_vectors import Word
 from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.frontend.circuits.integers.operations import IntegerOperators
+from latticework.frontend.circuits.integers.wide_integers import (
+    MOST_PUBLIC,
+    TOO_LARGE,
+    SumsAndProductsAlone,
+    whole_ends,
+)
 from latticework.frontend.programs.array_program import need_function, weights_of
 from latticework.frontend.recording.annotations import Parameter, parameters_of
 from latticework.frontend.recording.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
@@ -155,6 +161,7 @@ def trace_circuit(
     dtype: str = INTEGER,
     share: bool = True,
     arithmetic: Arithmetic | None = None,
+    integer_bits: int | None = None,
     max_operations: int = MAX_OPERATIONS,
 ) -> TracedCircuit:
     """Run a circuit once on symbols.
@@ -163,6 +170,7 @@ def trace_circuit(
     dtype    "integer" or "float64"
     share    whether equal computations are recorded once
     arithmetic  of integers: the modulus, without which they are neither compared nor taken apart into bits
+    integer_bits  of integers that are computed modulo several primes: of inputs that declare no range
     raises   TraceError and its kinds, at the user's line
     """
     module = Module()
@@ -170,6 +178,9 @@ def trace_circuit(
     if arithmetic is not None:
         tracer.operations = IntegerOperators(tracer, arithmetic)
         tracer.facts = Facts(arithmetic.modulus // 2)
+    if integer_bits is not None:
+        tracer.operations = SumsAndProductsAlone(integer_bits)
+        tracer.most_public, tracer.too_large = MOST_PUBLIC, TOO_LARGE
     given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
     for parameter in circuit.weights:
         given[parameter.name] = own_copy(given[parameter.name])
@@ -187,9 +198,11 @@ def trace_circuit(
             own: Input = p.kind
             elements = tuple(range(first, first + own.size))
             link = own.source.link if own.source is not None else None
-            arguments.append(Argument(p.name, own.shape, number, elements, own.low, own.high, link, own.bits))
+            ends = () if integer_bits is None else whole_ends(circuit.name, p, integer_bits, circuit.loc)
+            low, high = map(float, ends) if ends else (own.low, own.high)
+            arguments.append(Argument(p.name, own.shape, number, elements, low, high, link, own.bits, ends))
             first += own.size
-            given[p.name] = _array(tracer, circuit, p, group, elements)
+            given[p.name] = _array(tracer, circuit, p, group, elements, ends)
     bound = circuit.signature.bind_partial()
     bound.arguments.update({p.name: given[p.name] for p in circuit.parameters})
     try:
@@ -208,11 +221,19 @@ def trace_circuit(
 
 
 def _array(
-    tracer: CircuitTracer, circuit: Circuit, parameter: Parameter, group: Value, elements: tuple[int, ...]
+    tracer: CircuitTracer,
+    circuit: Circuit,
+    parameter: Parameter,
+    group: Value,
+    elements: tuple[int, ...],
+    ends: tuple[int, ...],
 ) -> Any:
-    """Make the argument of the function for one input: a number, or an array of numbers."""
+    """Make the argument of the function for one input: a number, or an array of numbers.
+
+    ends  of its range, where they are more exact than those declared
+    """
     own: Input = parameter.kind
-    low, high = (0, 1) if own.bits else (own.low, own.high)
+    low, high = (0, 1) if own.bits else ends or (own.low, own.high)
     shape = (*own.shape, own.bits) if own.bits else own.shape
     made = np.empty(shape, dtype=object)
     for position, number in zip(np.ndindex(shape), elements, strict=True):

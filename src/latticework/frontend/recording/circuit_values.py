@@ -34,6 +34,7 @@ from latticework.plan.schema.circuit_schedule import ScalarCounts
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
 MAX_INTEGER = 1 << 53  # of public numbers, which become float64
+_REDUCE = "reduce it modulo the plaintext modulus first, or scale the values down"
 Public = int | float
 _COMMUTES = {"scalar.add", "scalar.mul"}
 _COMPARE = (
@@ -80,6 +81,7 @@ class CircuitTracer:
     operations      comparisons and operations on bits, where there are any
     facts           of integers: between what they lie, and how deep they are
     is_modular      whether something is right modulo t alone, and not as integers
+    most_public     the largest public integer;  too_large  what to do about larger ones
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class CircuitTracer:
         self.operations: IntegerOperations | None = None
         self.facts = Facts()
         self.is_modular = False
+        self.most_public, self.too_large = MAX_INTEGER, _REDUCE
 
     def checked_operations(self) -> IntegerOperations:
         """Comparisons and operations on bits.
@@ -129,13 +132,13 @@ class CircuitTracer:
                 f"a {type(number).__name__} meets an encrypted number; circuits compute on whole and real numbers",
                 at=user_loc(),
             )
-        if isinstance(number, int | np.integer) and abs(int(number)) > MAX_INTEGER:
+        if isinstance(number, int | np.integer) and abs(int(number)) > self.most_public:
+            most = self.most_public.bit_length() - 1
             raise RangeError(
-                f"a public integer of {int(number).bit_length()} bits; at most 2^53 is possible: reduce it modulo the "
-                "plaintext modulus first, or scale the values down",
+                f"a public integer of {int(number).bit_length()} bits; at most 2^{most} is possible: {self.too_large}",
                 at=user_loc(),
             )
-        if not np.isfinite(number):
+        if not isinstance(number, int) and not np.isfinite(number):
             raise RangeError(f"a public operand is {number}; give finite numbers", at=user_loc())
         if self.dtype != INTEGER:
             return float(number)

@@ -98,6 +98,11 @@ def _value(array: np.ndarray[Any, Any]) -> Any:
     return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
 
 
+def _without_objects(array: Any) -> Any:
+    is_whole = isinstance(array, np.ndarray) and array.dtype == object and all(isinstance(n, int) for n in array.flat)
+    return np.array([b"%d" % n for n in array.flat], dtype=np.bytes_).reshape(array.shape) if is_whole else array
+
+
 def check_form(path: Path) -> None:
     """DtypeError for a name that arrays cannot be written to."""
     if path != STANDARD and path.suffix not in (".npy", ".npz"):
@@ -113,7 +118,9 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
 
 
 def array_bytes(arrays: dict[str, np.ndarray[Any, Any]], *, named: bool = False) -> bytes:
-    """One array as .npy; several, or one that is to be named, as .npz."""
+    """One array as .npy; several, or one that is to be named, as .npz. Integers beyond int64 are written in decimal, a
+    byte a digit, which int() reads: what else holds them in such a file is code."""
+    arrays = {name: _without_objects(array) for name, array in arrays.items()}
     buffer = io.BytesIO()
     if named or len(arrays) != 1:
         np.savez(buffer, **arrays)  # type: ignore[arg-type]

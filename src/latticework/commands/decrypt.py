@@ -90,7 +90,8 @@ def _show(value: OwnerValue) -> str:
     found, certain = value.reveal(), value.is_certain
     if not isinstance(found, np.ndarray):
         return "\n".join(plain_text(str(row)) for row in (found if isinstance(found, list) else [found]))
-    if found.dtype.kind in "iufb" and (certain.all() or not isinstance(value, FinishedValue)):
+    is_wide = found.dtype == object and all(isinstance(n, int) for n in found.flat)
+    if (found.dtype.kind in "iufb" or is_wide) and (certain.all() or not isinstance(value, FinishedValue)):
         return np.array2string(found, precision=6, suppress_small=True) + _list_uncertain(certain)
     marked = [f"{label}{'' if sure else ' (NOT CERTAIN)'}" for label, sure in zip(*_flat(found, certain), strict=True)]
     return plain_text(", ".join(marked))

@@ -250,13 +250,14 @@ def _scale(sketched: QuotedPrice, first: QuotedPrice | None, base: QuotedPrice |
     if first is None or first.how != COMPILED or base is None or not base.seconds or not sketched.seconds:
         return sketched
     assert first.seconds is not None and first.memory_bytes is not None and first.key_bytes is not None
-    assert base.memory_bytes and base.key_bytes and sketched.memory_bytes and sketched.key_bytes
+    assert base.memory_bytes and sketched.memory_bytes
+    keys = sketched.key_bytes  # of programs that need none 0, in some of these sketches or in all
     return replace(
         sketched,
         how=SCALED,
         seconds=first.seconds * sketched.seconds / base.seconds,
         memory_bytes=round(first.memory_bytes * sketched.memory_bytes / base.memory_bytes),
-        key_bytes=round(first.key_bytes * sketched.key_bytes / base.key_bytes),
+        key_bytes=round(first.key_bytes * keys / base.key_bytes) if keys and base.key_bytes else keys,
     )
 
 

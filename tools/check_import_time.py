@@ -63,7 +63,7 @@ MOST = {
     "latticework.commands.version": 20,
     "latticework.commands.keygen": 160,
     "latticework.commands.encrypt": 165,
-    "latticework.commands.run": 210,
+    "latticework.commands.run": 200,
     "latticework.commands.decrypt": 165,
 }
 WITHOUT_NUMPY = ("latticework", "latticework.cli", "latticework.commands.version")

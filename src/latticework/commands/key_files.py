@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from latticework.errors import FormatError
-from latticework.runtime.client.client import Client
 from latticework.runtime.keys.key_sets import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
 from latticework.values.extension import _core
+
+if TYPE_CHECKING:
+    from latticework.runtime.client.client import Client  # which servers do not load
 
 DEFAULT_FOLDER = Path("keys")
 WHAT = {

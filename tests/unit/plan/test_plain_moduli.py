@@ -9,7 +9,8 @@ from latticework.errors import RangeError
 from latticework.plan.parameters import bfv_chain
 from latticework.plan.parameters.bfv_chain import plain_prime
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
-from latticework.plan.parameters.plain_moduli import fault_of_moduli, numbers_of_moduli, with_plain_moduli
+from latticework.plan.parameters.plain_moduli import numbers_of_moduli, with_plain_moduli
+from latticework.plan.parameters.select import fault_of_moduli
 
 N = 4096
 

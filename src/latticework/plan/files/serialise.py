@@ -28,8 +28,8 @@ from latticework.plan.instructions.reason import CallReason
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
-from latticework.plan.parameters.plain_moduli import fault_of_moduli
 from latticework.plan.parameters.secrets import check_security
+from latticework.plan.parameters.select import fault_of_moduli
 from latticework.plan.schema.batch import RowsChoice
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.considered_chains import WeighedChain

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from math import ceil, log2, prod
 
 from latticework.errors import RangeError
 from latticework.plan.parameters.modulus_chain import ModulusChain
-from latticework.plan.parameters.select import MAX_PRIME_BITS
-from latticework.values.extension import _core
+from latticework.plan.parameters.select import MAX_PRIME_BITS, MOST_MODULI, is_batching_prime
 
 LEAST_BITS = 26  # of a plaintext modulus: below, rings have few such primes
-MOST_MODULI = 64
 LOOKED_AT = 4  # numbers of moduli, from the fewest on
 ROOM_BITS = 0.02  # that a prime may have less than the largest number of its bits
 
@@ -61,21 +58,3 @@ def _smaller_moduli(chain: ModulusChain) -> Iterator[int]:
     for candidate in range(chain.plain_modulus - two_n, 1 << (LEAST_BITS - 1), -two_n):
         if candidate not in used and is_batching_prime(candidate, two_n):
             yield candidate
-
-
-def is_batching_prime(candidate: int, two_n: int) -> bool:
-    """Whether a number is a prime modulo which a ring has slots."""
-    is_one = two_n < candidate < 1 << MAX_PRIME_BITS and candidate % two_n == 1
-    return is_one and bool(_core.primes_near(candidate, two_n, 1)[0] == candidate)
-
-
-def fault_of_moduli(chain: ModulusChain) -> str:
-    """Say what is wrong with the plaintext moduli of a chain that has several; "" if nothing is."""
-    moduli, two_n = chain.plain_moduli, 2 * chain.ring_degree
-    if len(moduli) > MOST_MODULI:
-        return f"{len(moduli)} plaintext moduli; at most {MOST_MODULI} are possible"
-    if any(a <= b for a, b in pairwise(moduli)):
-        return "plaintext moduli that do not descend"
-    used = {*chain.primes, *chain.every_special}
-    bad = next((t for t in moduli if not is_batching_prime(t, two_n) or t in used), None)
-    return "" if bad is None else f"the plaintext modulus {bad}, modulo which N={chain.ring_degree} has no slots"

@@ -16,6 +16,7 @@ from latticework.plan.parameters.modulus_chain import ModulusChain, Track, next_
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.values.extension import _core
 
+MOST_MODULI = 64  # plaintext ones
 MAX_PRIME_BITS = 49  # so that FP64-FMA arithmetic gives the same residues as integers
 MAX_BASE_BITS = 2 * MAX_PRIME_BITS - 1  # of the lowest level: two primes
 MIN_RING_LOG2, MAX_RING_LOG2 = 10, 17
@@ -239,3 +240,21 @@ class PrimeSupply:
             f"there are not enough primes = 1 mod {self.two_n} near 2^{log2(target):.1f}; "
             f"use more precision_bits or a smaller ring_degree (about 2^{ceil(log2(self.two_n)) + 6} and up works)"
         )
+
+
+def is_batching_prime(candidate: int, two_n: int) -> bool:
+    """Whether a number is a prime modulo which a ring has slots."""
+    is_one = two_n < candidate < 1 << MAX_PRIME_BITS and candidate % two_n == 1
+    return is_one and bool(_core.primes_near(candidate, two_n, 1)[0] == candidate)
+
+
+def fault_of_moduli(chain: ModulusChain) -> str:
+    """Say what is wrong with the plaintext moduli of a chain that has several; "" if nothing is."""
+    moduli, two_n = chain.plain_moduli, 2 * chain.ring_degree
+    if len(moduli) > MOST_MODULI:
+        return f"{len(moduli)} plaintext moduli; at most {MOST_MODULI} are possible"
+    if any(a <= b for a, b in pairwise(moduli)):
+        return "plaintext moduli that do not descend"
+    used = {*chain.primes, *chain.every_special}
+    bad = next((t for t in moduli if not is_batching_prime(t, two_n) or t in used), None)
+    return "" if bad is None else f"the plaintext modulus {bad}, modulo which N={chain.ring_degree} has no slots"

@@ -22,6 +22,7 @@ SUITES = {
     "keymemrt": "bench.keymemrt.suite",
     "placement": "bench.placement.suite",
     "many-rows": "bench.many_rows.suite",
+    "suite": "bench.suite.driver",
     "scales": "bench.scales",
     "prices": "bench.prices",
     "quote": "bench.quote",

@@ -11,7 +11,7 @@ TRACE, LAY_OUT, PLACE, WRITE, MEASURE = (
     "trace, calibrate", "lay out", "place bootstraps", "levels, expand", "ranges, errors",
 )  # fmt: skip
 ON_DATA = (TRACE, MEASURE)  # stages that run the program on data
-_TIDY = ("cse", "dce")  # found in every stage
+_ANYWHERE = ("cse", "dce", "center-parabolas")  # no sign of a stage
 _EXPANDING = "expand"
 
 
@@ -33,7 +33,7 @@ class StageClock:
             self._stage = PLACE
         elif event.name == _EXPANDING:
             self._stage = WRITE
-        elif event.name not in _TIDY:
+        elif event.name not in _ANYWHERE:
             self._stage = LAY_OUT
         self._book(self._stage, event.end)
 

@@ -256,7 +256,8 @@ common = lw.set_intersection({3, 4, 2**32 - 1}, 10)
 """
 
 
-def test_sessions_with_files_at_the_command_line(tmp_path):
+def test_sessions_with_files_at_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.py").write_text(PROGRAMS)
     np.save(tmp_path / "ids.npy", [4, 5, 2**32 - 1])
     np.save(tmp_path / "keys.npy", [99, 98])

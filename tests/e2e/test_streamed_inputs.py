@@ -104,8 +104,9 @@ def test_a_file_that_is_damaged_meanwhile_fails_the_run_that_reads_it(parties):
         server(opened)
 
 
-def test_the_command_streams_and_keeps_checkpoints(parties):
+def test_the_command_streams_and_keeps_checkpoints(parties, monkeypatch):
     folder, _, client, server = parties
+    monkeypatch.chdir(folder)
     client.encrypt(ROWS).save(folder / "many.lwct")
     words = ["run", str(folder / "m.lwplan"), str(folder / "many.lwct"), "-o", str(folder / "out.lwct"), "--json"]
     done = CliRunner().invoke(app, words)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors.escaping import plain_text
 from latticework.frontend.programs.array_program import Program
 from latticework.frontend.recording.annotations import Parameter, Secret
 from latticework.ir.location import Loc
@@ -86,6 +85,3 @@ class SlotProgram(Program):
 
         raises  LayoutError for data that take too many vectors
         """
-
-    def __repr__(self) -> str:
-        return plain_text(f"<program {self.name}{self.signature} at {self.loc}>")
